@@ -19,7 +19,7 @@ export const backup = command({
   run: copyDatabase,
 });
 
-/** `tocsin restore`: a backup in the place of the database, which is kept. */
+/** `tocsin restore`: replaces the database by a backup, and keeps the former one. */
 export const restore = command({
   name: "restore",
   summary: "put a backup in the place of the database",
@@ -29,7 +29,7 @@ export const restore = command({
   run: putBack,
 });
 
-/** `tocsin repair`: a damaged database written anew from what of it can be read. */
+/** `tocsin repair`: writes a damaged database anew from its readable parts. */
 export const repair = command({
   name: "repair",
   summary: "check the database, and fix a damaged one",
@@ -51,7 +51,7 @@ async function copyDatabase({ file }: { file: string }, { context, output }: Run
     await store.backup?.(path);
     const { size } = await stat(path);
     const { kept } = await store.countAlerts();
-    // The store copies under another name, and gives the name only to a copy that passed.
+    // The store copies under another name, and renames only a copy that passed the check.
     const data = { file: path, bytes: size, integrity: "ok", alerts: kept };
     await output.result(data, () =>
       factsOf([
@@ -67,7 +67,7 @@ async function copyDatabase({ file }: { file: string }, { context, output }: Run
   }
 }
 
-/** Works on the database of SQLite while no relay can. `instead`: what does it for PostgreSQL. */
+/** Works on the database of SQLite while no relay can use it. `instead`: the tool for PostgreSQL. */
 async function withDatabase(context: CliContext, instead: string, work: (path: string) => Promise<void>) {
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { requireSqlite } = await import("../store/open-read-only.ts");

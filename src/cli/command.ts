@@ -6,10 +6,10 @@ import { type Output, openOutput } from "./shell/output.ts";
 import { nameCommand } from "./shell/own-command.ts";
 import { formatFields } from "./shell/table.ts";
 
-/** One command, or a group of them: adds itself to the command line that is being built. */
+/** One command, or a group: adds itself to the command line that is being built. */
 export type Entry = (parent: Command, context: CliContext) => void;
 
-/** What a command works with. */
+/** The things that a command works with. */
 export interface Run<Flags = unknown> {
   context: CliContext;
   output: Output;
@@ -17,12 +17,12 @@ export interface Run<Flags = unknown> {
   flags: Flags;
 }
 
-/** The values under the names of arguments and options; `undefined` for those that were left out. */
+/** The values under the names of arguments and options. `undefined` for omitted ones. */
 export type Given<A extends Readers, O extends Readers> = {
   [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
 } & GivenOptions<O>;
 
-/** What a command with these options is given. */
+/** The values of a command with these options. */
 export type GivenOptions<O extends Readers> = {
   [K in keyof O]: O[K] extends Reader<infer T, infer S>
     ? S extends { required: true } | { default: string }
@@ -34,21 +34,21 @@ export type GivenOptions<O extends Readers> = {
 type Wrong = AppError | string | undefined;
 
 export interface CommandSpec<A extends Readers, O extends Readers> {
-  /** The name that is typed last. */
+  /** The last word of the command. */
   name: string;
   /** A few words for the list of all commands. Default: `says`. */
   summary?: string;
   says: string;
-  /** The arguments in the order in which they are typed. */
+  /** The arguments in their order. */
   args?: A;
   /** The options under names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
-  /** Checks things that are each right but wrong together. A text gets the hint to look at the help. */
+  /** Finds values that are each right but wrong together. A text gets the hint to look at the help. */
   check?(given: Given<A, O>, run: Run): Wrong | Promise<Wrong>;
-  /** Environment variables that the command alone reads, with what they mean. */
+  /** Environment variables that only this command reads, with their meanings. */
   environment?: Record<string, string>;
   examples: readonly string[];
-  /** Imports what is heavy, so that help starts at once. */
+  /** Imports heavy modules here, so that help starts at once. */
   run(given: Given<A, O>, run: Run<Given<A, O>>): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
       try {
         await spec.run(given, run);
       } finally {
-        // A failure is reported on that line; that it cannot be written is no news then.
+        // The failure itself is reported on this line. That clearing it fails is no further news.
         await run.output.progress.clear().catch(() => {});
       }
     });
@@ -96,12 +96,12 @@ export function group(spec: GroupSpec & { commands: readonly Entry[] }): Entry {
   };
 }
 
-/** The words that call it. */
+/** The words of the command. */
 export function pathOf(self: Command): string {
   return self.parent === null ? self.name() : `${pathOf(self.parent)} ${self.name()}`;
 }
 
-/** Wrong usage; the hint names the command whose help says more. */
+/** Wrong usage. The hint names the command whose help explains more. */
 export function usageOf(self: Command, message: string): AppError {
   return new AppError("usage", message, { hint: `see: ${pathOf(self)} --help` });
 }
@@ -166,8 +166,8 @@ function addExamples(self: Command, examples: readonly string[]): void {
   self.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
 }
 
-/** The words of commander's command for help, and what it says of it. */
+/** The words and the description of commander's command for help. */
 export const helpCommand = ["help [command]", "explain a command, with an example"] as const;
 
-/** Columns of the help where nothing is known of the terminal. */
+/** Columns of the help where the terminal's width is unknown. */
 export const widestHelp = 100;

@@ -5,7 +5,7 @@ import { question } from "./relay/question.ts";
 
 const args = { name: text("name of the destination") };
 
-/** `tocsin destinations …`: what a person can do about a destination of the running relay. */
+/** `tocsin destinations …`: actions on destinations of the running relay. */
 export const destinations = group({
   name: "destinations",
   summary: "ask a destination whether it works",

@@ -25,7 +25,7 @@ const options = {
   cancel: flag("give up a move that was interrupted: the log stays where it was"),
 };
 
-/** `tocsin move`: the log from SQLite to PostgreSQL, and back. */
+/** `tocsin move`: moves the log from SQLite to PostgreSQL, and back. */
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",
@@ -127,7 +127,7 @@ function describeLate({ from, to }: { from: string; to: string }): string {
   );
 }
 
-/** Where nobody looks at a terminal a line now and then says that it goes on. */
+/** Without a terminal, a line from time to time shows that it continues. */
 const lineEveryMs = 5_000;
 
 /** `copying deliveries: 1,200,000 of 3,600,000 rows, 84,000/s, 29 s left`. */

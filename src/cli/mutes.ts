@@ -24,7 +24,7 @@ const addOptions = {
 };
 type AddOptions = GivenOptions<typeof addOptions>;
 
-/** `tocsin mutes …`: matching alerts are recorded and not sent, until a time. */
+/** `tocsin mutes …`: until a time, matching alerts are stored and not sent. */
 export const mutes = group({
   name: "mutes",
   summary: "silence what matches for a while",
@@ -110,7 +110,7 @@ function refuseEndless({ for: span, until, untilOver, reason = "" }: AddOptions,
   return new AppError("usage", "a mute needs --reason: say in a few words why");
 }
 
-/** `tocsin mutes add`. What is wrong with a matcher is refused before the relay is asked for anything. */
+/** `tocsin mutes add`. A wrong matcher is refused before the relay is asked. */
 async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
   const { match = [], all, for: span, until, untilOver, reason = "" } = options;
   const what = all ? { all } : { match };

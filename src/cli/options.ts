@@ -3,46 +3,46 @@ import { parseDuration as readDuration } from "../ground/time/duration.ts";
 import { toEpochMs } from "../upstream/instants.ts";
 import type { CliContext } from "./shell/context.ts";
 
-/** How an option or an argument of a command is read, and what its help says. */
+/** An option or an argument of a command: how it is read, and its help. */
 export interface Reader<T, S extends Settings = Settings> {
   says: string;
   settings: S;
-  /** Reads one value. @throws Unreadable. Absent: a flag, which has none. */
+  /** Reads one value. @throws Unreadable. Absent: a flag, which has no value. */
   read?(text: string, context: Pick<CliContext, "now">): T;
-  /** What stands for the value in the help. Default: the option's name. */
+  /** The value's name in the help. Default: the option's name. */
   word?: string;
-  /** All that may be given. */
+  /** All allowed values. */
   choices?: readonly string[];
-  /** May be given again. */
+  /** May be given several times. */
   isMany?: true;
-  /** May stand without a value, which is then `true`. */
+  /** May be given without a value, which then is `true`. */
   isBare?: true;
-  /** The option is `--no-…` alone, which makes it `false`. */
+  /** The option has only the form `--no-…`, which makes it `false`. */
   isOff?: true;
-  /** What the help says of `--no-…`, which is there next to the option and makes it `false`. */
+  /** The help of `--no-…`, which exists next to the option and makes it `false`. */
   no?: string;
 }
 
 export type Readers = Record<string, Reader<unknown>>;
 
 export interface Settings {
-  /** Replaces the reader's word for the value. */
+  /** Replaces the reader's name for the value. */
   of?: string;
   /** One letter. */
   short?: string;
-  /** As a person would write it. */
+  /** In the form in which a person writes it. */
   default?: string;
-  /** An option that must be given. */
+  /** The option is required. */
   required?: true;
-  /** An argument that may be left out. */
+  /** The argument may be omitted. */
   optional?: true;
   isHidden?: true;
 }
 
-/** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
+/** Thrown by a reader. The message says what to write: `give a whole number from 1 to 200`. */
 export class Unreadable extends Error {}
 
-/** Makes what declares an option or an argument. @param read makes the value of the text */
+/** Makes a declaration of an option or an argument. @param read turns the text into the value */
 export function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
     ...more,
@@ -66,7 +66,7 @@ export const instant = reader((given, { now }) => parseInstant(given, now()), { 
 /** A trading pair. */
 export const pair = reader(parsePair, { word: "pair" });
 
-/** A whole number within bounds, those included. */
+/** A whole number within bounds, inclusive. */
 export function whole<const S extends Settings = Settings>(
   says: string,
   settings?: S & { from?: number; to?: number },
@@ -105,17 +105,17 @@ export function off(says: string): Reader<boolean, { required: true }> {
   return { says, settings: { required: true }, isOff: true };
 }
 
-/** With `--no-…` next to it, which makes it `false`. */
+/** Adds the form `--no-…`, which makes the option `false`. */
 export function orNo<T, S extends Settings>(one: Reader<T, S>, no: string): Reader<T | false, S> {
   return { ...one, no };
 }
 
-/** May stand without a value. */
+/** Allows the option without a value. */
 export function orBare<T, S extends Settings>(one: Reader<T, S>): Reader<T | true, S> {
   return { ...one, isBare: true };
 }
 
-/** May be given several times. */
+/** Allows the option several times. */
 export function many<T, S extends Settings>(one: Reader<T | T[], S>): Reader<T[], S> {
   return { ...(one as Reader<T[], S>), isMany: true };
 }
@@ -146,17 +146,17 @@ export function parseDuration(given: string): number {
 }
 
 /**
- * An instant as epoch milliseconds: ISO 8601 (UTC when it names no zone), Unix seconds or milliseconds, `now`, or a
- * time before now like `-6h` or `-1d12h`.
+ * An instant as epoch milliseconds: ISO 8601 (UTC without a zone), Unix seconds or milliseconds, `now`, or a time before now like
+ * `-6h` or `-1d12h`.
  */
 export function parseInstant(given: string, now: number): number {
   if (given === "now") return now;
   if (/^-\d+(\.\d+)?[smhdw]/.test(given)) {
     const at = now - parseDuration(given.slice(1));
-    // No date holds what lies before: sent on, the filter would be left out, and all would be meant.
+    // An earlier instant fits into no date. A filter with it would be left out, and everything would match.
     return at < 0 ? refuseInstant() : at;
   }
-  // Only numbers as a person writes them: no 1e9.
+  // Numbers only as a person writes them: no 1e9.
   return (/^(\d+(\.\d+)?$|\d{4}-)/.test(given) ? toEpochMs(given) : undefined) ?? refuseInstant();
 }
 

@@ -29,8 +29,8 @@ import { upstream } from "./upstream/upstream.ts";
 import { demo, sandbox } from "./workshop.ts";
 
 /**
- * In the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top: what does the
- * work is imported inside the action, so that `tocsin --help` starts at once.
+ * The commands, in the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top. The action
+ * imports its modules itself, so that `tocsin --help` starts at once.
  */
 const table: Readonly<Record<string, readonly Entry[]>> = {
   "Start here:": [demo, start, serveCommand, setup, doctor],
@@ -40,7 +40,7 @@ const table: Readonly<Record<string, readonly Entry[]>> = {
   "Care:": [backup, restore, repair, move],
 };
 
-/** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
+/** The whole command line, ready to run. It never uses `process`: see `CliContext`. */
 export function buildProgram(context: CliContext, onHelp: (text: string) => void = () => {}): Command {
   const program = new Command("tocsin")
     .description("Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.")
@@ -51,9 +51,9 @@ export function buildProgram(context: CliContext, onHelp: (text: string) => void
     .showSuggestionAfterError()
     .configureOutput({
       writeOut: onHelp,
-      // Help for wrong usage: its status says it where this cannot be written.
+      // Help for wrong usage. If it cannot be written, the exit status is enough.
       writeErr: (text) => void context.stderr.write(text, () => {}),
-      // Printed by `reportFailure`, in the same form as every other failure.
+      // `reportFailure` prints it, in the form of every other failure.
       outputError: () => {},
       getOutHelpWidth: () => context.columns ?? widestHelp,
       getErrHelpWidth: () => context.columns ?? widestHelp,
@@ -75,7 +75,7 @@ export function buildProgram(context: CliContext, onHelp: (text: string) => void
 
 const exitStatuses = "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration.";
 
-/** What a name means: next to it, or below it where the terminal is narrow. */
+/** A name and its meaning: next to each other, or one below the other in a narrow terminal. */
 function formatItem(term: string, termWidth: number, says: string, { helpWidth = widestHelp }: Help): string {
   const lines = formatFields([[term.padEnd(termWidth), says]], helpWidth - 2)
     .trimEnd()
@@ -83,7 +83,7 @@ function formatItem(term: string, termWidth: number, says: string, { helpWidth =
   return lines.map((line) => `  ${line.trimEnd()}`).join("\n");
 }
 
-/** What commander finds wrong is thrown in our form. Its name for the end after help or version stays its own. */
+/** Turns the errors of commander into ours. Its error at the end of help or version stays as it is. */
 function throwFrom(self: Command): void {
   self.exitOverride((error) => {
     if (error.exitCode === 0) throw error;
@@ -93,7 +93,7 @@ function throwFrom(self: Command): void {
   for (const each of self.commands) throwFrom(each);
 }
 
-/** Runs one command line (without `node` and the script's name) to its exit status. Never throws. */
+/** Runs one command line (without `node` and the script's name), and gives its exit status. Never throws. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<0 | 1 | 2> {
   let status: 0 | 1 | 2 = 0;
   let help = "";
@@ -106,7 +106,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
       help += text;
     });
     await program.parseAsync(argv, { from: "user" }).catch((thrown: unknown) => {
-      // The end after help or version.
+      // The end of help or version.
       if (!(thrown instanceof CommanderError)) throw thrown;
       return writeText(context.stdout, help);
     });
@@ -116,7 +116,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Read from the words themselves, since a command line that cannot be parsed is to be refused as JSON too. */
+/** Read from the words themselves, since a command line that cannot be parsed is also refused as JSON. */
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end === -1 ? argv : argv.slice(0, end)).includes("--json");

@@ -19,7 +19,7 @@ const filters = {
 };
 type Filters = GivenOptions<typeof filters>;
 
-/** `tocsin refused …`: requests whose sender did not pass the check of their source, and how to let a genuine one in. */
+/** `tocsin refused …`: requests whose sender failed the check of their source, and how to accept a genuine one. */
 export const refused = group({
   name: "refused",
   summary: "requests that did not pass their check",
@@ -77,9 +77,7 @@ export const refused = group({
 
 const isFiltered = (...given: unknown[]) => given.some((value) => value !== undefined);
 
-/**
- * Asked only where nothing was found: a source that was removed may have left some. The names at a relay elsewhere are not known.
- */
+/** Called only where nothing was found: a removed source may have left requests. The names at a relay elsewhere are unknown. */
 async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
   if (source === undefined || flags.url !== undefined) return;
   requireSource((await readConfig(context)).sources, source);
@@ -109,7 +107,9 @@ async function collect(
 
 const bodyOf = ({ body, bodyEncoding }: Said<"findRefused">) => Buffer.from(body, bodyEncoding);
 
-/** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */
+/**
+ * `tocsin refused relay`. Each request is relayed by a call of its own: a failure in between leaves the earlier ones relayed, once.
+ */
 async function relayRefused(
   { ids = [], yes: isAgreed, ...given }: Filters & { ids?: string[]; yes?: boolean },
   run: RelayRun,

@@ -2,7 +2,7 @@ import { shapesPanel } from "../panels/shapes.ts";
 import { flag } from "./options.ts";
 import { question } from "./relay/question.ts";
 
-/** `tocsin shapes`: the paths that alerts have, by kinds of alerts, as the running relay has seen them. */
+/** `tocsin shapes`: the paths in alerts, by kinds of alerts, as the running relay has seen them. */
 export const shapes = question({
   name: "shapes",
   summary: "what the payloads of alerts are made of",
@@ -12,7 +12,7 @@ export const shapes = question({
   of: "readShapes",
   async ask(client, { all }, { output }) {
     const known = await client.readShapes();
-    // What a person does not see is folded away, with how much it is.
+    // The folded parts are left out here too, with their numbers.
     if (all || !output.json) return known;
     const kinds = known.kinds.map((kind) => ({
       ...kind,

@@ -17,8 +17,8 @@ const options = {
 };
 
 /**
- * `tocsin sources`: the named hooks of the configuration and where their senders post to. Asks no relay; one that runs
- * follows what is changed here within a second.
+ * `tocsin sources`: the named hooks of the configuration with their addresses. Asks no relay. A running one takes over changed
+ * secrets within a second.
  */
 export const sources = command({
   name: "sources",
@@ -94,7 +94,7 @@ async function retire(config: Config, name: string, output: Output): Promise<voi
 
 const loadSecretRooms = () => Promise.all([import("../config/generated-secrets.ts"), import("../store/with-kept.ts")]);
 
-/** Finds a source whose secret Tocsin has made: a secret that was given is changed where it was given. */
+/** Finds a source whose secret Tocsin has made. A configured secret is changed in the configuration. */
 function findGenerated({ sources }: Config, name: string, what: "rotate" | "retire"): SourceSettings {
   const found = requireSource(sources, name);
   if (found.secret === undefined) return found;

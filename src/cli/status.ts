@@ -8,7 +8,7 @@ import type { RelayStatus } from "../panels/status.ts";
 import { type RelayClient, type RelayRun, readConfigOrPlace } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
 
-/** `tocsin status`: what the relay says; without one, what its database holds; else nothing but that it does not run. */
+/** `tocsin status`: the state of the relay, or the content of a stopped one's database, or only that none runs. */
 export const status = question({
   name: "status",
   summary: "health of the relay and of each destination",
@@ -17,7 +17,7 @@ export const status = question({
   of: "readStatus",
   async ask(client, _, run): Promise<RelayStatus> {
     const { context, flags } = run;
-    // What this machine has in its DATA_DIR need not be that relay's.
+    // The data in this machine's DATA_DIR may be those of another relay.
     const { config, mistakes = [] } = flags.url === undefined ? await readConfigOrPlace(context) : {};
     const said = await askRelay(client, run);
     const publicUrl = said === undefined ? config?.server.publicUrl : said.account.publicUrl;
@@ -52,7 +52,7 @@ export const status = question({
   },
 });
 
-/** Undefined, and a note, where none answers. */
+/** Undefined, with a note, where no relay answers. */
 async function askRelay(client: RelayClient, { output }: RelayRun) {
   try {
     return await client.readStatus();
@@ -63,7 +63,7 @@ async function askRelay(client: RelayClient, { output }: RelayRun) {
   }
 }
 
-/** What the relay left in its database; nothing where that cannot be read, and a note says why. */
+/** The data that a stopped relay has left. Undefined, with a note, where it cannot be read. */
 async function readLeft({ output, context }: RelayRun, config: Config) {
   const [{ readLeftStatus }, { DatabaseMissing }] = await Promise.all([
     import("../start/open-left.ts"),
@@ -73,7 +73,7 @@ async function readLeft({ output, context }: RelayRun, config: Config) {
     return await readLeftStatus(config, context.now);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // No relay has run here yet: that nothing answers says it all.
+    // No relay has run here yet: that nothing answers is enough.
     if (!(error instanceof DatabaseMissing)) await output.note(error.message);
     return undefined;
   }

@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { command, type GivenOptions, type Run } from "./command.ts";
 import { choice, flag, reader, text, Unreadable, whole } from "./options.ts";
 
-/** Written here, because the help must not load the workshop. A test compares both lists. */
+/** Repeated here, because the help must not load the workshop. A test compares both lists. */
 const shapes = ["flat", "nested", "text", "form", "batch", "minimal"] as const;
 
 const demoFlags = {
@@ -15,7 +15,7 @@ const demoFlags = {
     { from: 2, to: 5 },
   ),
   onDatabaseUrl: flag("with --relays: in a database that is made, and removed, on the server of DATABASE_URL"),
-  // What a demo with --relays starts this program anew for.
+  // For the processes that a demo with --relays starts.
   part: choice(["relay", "postgres"], "what this process is of it", { isHidden: true }),
   leftovers: text("folder that the keeper of PostgreSQL removes when the demo cannot", { isHidden: true }),
 };
@@ -38,8 +38,8 @@ export type DemoFlags = Partial<GivenOptions<typeof demoFlags>>;
 export type SandboxFlags = GivenOptions<typeof sandboxFlags>;
 
 /**
- * The commands of the folder `workshop`, which is next to `src` and is no part of the installed package. This file is the only one
- * of `src` that knows the folder.
+ * The commands of the folder `workshop`, which is next to `src` and not part of the installed package. Only this file of `src`
+ * knows the folder.
  */
 export interface Workshop {
   demo(flags: DemoFlags, run: Run): Promise<void>;

@@ -14,7 +14,7 @@ import { relayOptions, unlessMissing } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
 import { refuseAlone } from "../shell/confirm.ts";
 
-/** The filters of the log; what they are given is read as the API wants it. */
+/** The filters of the log, in the form that the API reads. */
 const filterOptions = {
   q: text('words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed', {
     short: "q",
@@ -39,7 +39,7 @@ function isFiltered(options: AlertFilters): boolean {
   return Object.values(filtersOf(options)).some((value) => value !== undefined);
 }
 
-/** For `check` of a command: what is wrong with a search together with the other filters. */
+/** For `check` of a command: the mistake of a search together with the other filters. */
 async function refuseSearch(options: AlertFilters): Promise<AppError | undefined> {
   const { readSearch } = await import("../../contract/alert-query.ts");
   const { q, from: _from, to: _to, ...others } = filtersOf(options);
@@ -50,12 +50,12 @@ async function refuseSearch(options: AlertFilters): Promise<AppError | undefined
   });
 }
 
-/** The API's bound. It is written here as well, because the help must not load the schemas. */
+/** The API's bound. It is repeated here, because the help must not load the schemas. */
 const maxPageSize = 200;
 
 /**
- * Page after page, newest first, so that a log of any length needs the memory of one page. A relay looks for a moment only, so that a
- * page has few alerts where the filters find few. `limit`: how many in all.
+ * Gives alerts page after page, newest first, so that a log of any length needs the memory of one page. A relay looks only for a
+ * moment, so a page has few alerts where few match. `limit`: of all pages.
  */
 export async function* walkLog(
   client: Pick<Client, "listAlerts">,
@@ -73,7 +73,7 @@ export async function* walkLog(
   }
 }
 
-/** As many as there are, in one. */
+/** All alerts of `walkLog` as one page. */
 export async function readFullPage(...asked: Parameters<typeof walkLog>): Promise<Said<"listAlerts">> {
   const all: Said<"listAlerts"> = { data: [], meta: { nextCursor: null } };
   for await (const { data, meta } of walkLog(...asked)) {
@@ -84,19 +84,19 @@ export async function readFullPage(...asked: Parameters<typeof walkLog>): Promis
 }
 
 /**
- * Alerts that are asked for at once. One by one, each waits for the way to the relay and back; more at once may be more bodies
- * than memory holds.
+ * The alerts that are asked for at once. One by one, each would wait for the way to the relay and back. The bodies of more might
+ * not fit into memory.
  */
 const askedAtOnce = 8;
 
-/** All that the log has of each. One that is missing has been removed since its page was read. */
+/** The whole record of each alert. A missing one has been removed since its page was read. */
 export async function* findEach(
   client: Pick<Client, "findAlert">,
   alerts: readonly AlertView[],
   signal: AbortSignal,
 ): AsyncGenerator<AlertDetailView> {
   for (let from = 0; from < alerts.length; from += askedAtOnce) {
-    // A database file is read in this thread, so that without this Ctrl-C would wait for the end.
+    // A database file is read in this thread, so without this Ctrl-C would wait for the end.
     await nextTurn();
     signal.throwIfAborted();
     const asked = alerts.slice(from, from + askedAtOnce).map(({ id }) => unlessMissing(client.findAlert({ id })));
@@ -193,7 +193,7 @@ const resend = command({
   },
 });
 
-/** Requires one alert or all that failed, with the options that belong to the one chosen. */
+/** Requires one alert or all failed ones, and only the options of that choice. */
 async function requireOneWay({ id, ...options }: ResendOptions & { id?: string }, { context }: Pick<Run, "context">) {
   if ((id === undefined) === (options.failed === undefined)) {
     return new AppError("usage", "resend what? Give either the id of one alert or --failed", {
@@ -273,7 +273,7 @@ export const alerts = group({
   commands: [list, show, tail, resend, release, exportLog],
 });
 
-/** The id, or a part of it that `resolveId` finds it by. */
+/** The id, or a part of it for `resolveId`. */
 function readId(given: string): string {
   const id = given.toLowerCase();
   if (idPartPattern.test(id)) return id;

@@ -34,7 +34,7 @@ export async function exportAlerts(run: RelayRun, options: ExportOptions): Promi
   }
 }
 
-/** How many were written. */
+/** Gives the number of written alerts. */
 async function writeAlerts(
   { output, context }: RelayRun,
   client: Client,

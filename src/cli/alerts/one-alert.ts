@@ -13,12 +13,12 @@ import { type RelayClient, type RelayRun, unlessMissing } from "../relay/connect
 import { toSeconds } from "../shell/instants.ts";
 import { fitText, type Output } from "../shell/output.ts";
 
-/** In words; a title may be long. */
+/** Characters of a title, which may be long. */
 const longestTitle = 60;
 
 /**
- * The one alert whose id begins or ends with `part`; a whole id comes back unasked.
- * @throws AppError `not_found`, and `usage` with the alerts that it may mean.
+ * The id of the only alert whose id begins or ends with `part`. A whole id is returned without a question.
+ * @throws AppError `not_found`, and `usage` with the alerts that match.
  */
 export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
@@ -42,7 +42,7 @@ export async function resolveId(client: Pick<Client, "findByIdPart">, part: stri
 
 /**
  * Finds an alert by its id, or by a part that no other id begins or ends with.
- * @throws AppError `not_found`, and `usage` for a part that may mean several.
+ * @throws AppError `not_found`, and `usage` for a part with several matches.
  */
 export async function findAlert(client: Client, idOrPart: string): Promise<AlertDetailView> {
   return client.findAlert({ id: await resolveId(client, idOrPart) });
@@ -57,7 +57,7 @@ export function requireBody(alert: AlertDetailView): Buffer {
   });
 }
 
-/** The bytes of the request that brought it. Undefined for what Tocsin writes itself. */
+/** The bytes of the request that brought the alert. Undefined for Tocsin's own alerts. */
 export function bodyOf({ request }: AlertDetailView): Buffer | undefined {
   return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
 }
@@ -71,9 +71,9 @@ export function hasReached({ state }: { state: DeliveryState }): boolean {
 export type Settling = NonNullable<Awaited<ReturnType<typeof waitUntilSettled>>>;
 
 /**
- * Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out.
- * @param options `isWanted`: which deliveries to wait for; default: all
- * @returns the alert as it was seen last, and the deliveries that were waited for; undefined: there is no such alert any more
+ * Looks at an alert until it is routed and all wanted deliveries are settled, or the time is over.
+ * @param options `isWanted`: the deliveries to wait for. Default: all
+ * @returns the last state of the alert, and the deliveries that were waited for. Undefined: the alert was removed
  */
 export async function waitUntilSettled(
   { context, output }: RelayRun,
@@ -83,7 +83,7 @@ export async function waitUntilSettled(
 ) {
   const endAt = context.now() + timeoutMs;
   for (;;) {
-    // Before the look: the last one is made when the time is over.
+    // Read before the look, so that the last look comes after the end of the time.
     const timedOut = context.now() >= endAt;
     const alert = await unlessMissing(client.findAlert({ id })).catch(goesOn(id));
     if (alert === undefined) return undefined;
@@ -100,14 +100,14 @@ export async function waitUntilSettled(
   }
 }
 
-/** Says how a test that was stored differs from what was posted; undefined: it does not, or its body is gone. */
+/** How a stored test differs from the posted one. Undefined: it does not, or its body is gone. */
 export function describeStored({ request }: AlertDetailView, posted: unknown): string | undefined {
   if (request === null) return undefined;
   const sha256 = hashBody(Buffer.from(request.body, request.bodyEncoding));
   return describeArrival(Buffer.from(JSON.stringify(posted)), { bytes: request.bodyBytes, sha256 });
 }
 
-/** An end of the waiting does not stop what is on its way. */
+/** The wait has ended, but the deliveries continue. */
 function goesOn(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
@@ -120,7 +120,7 @@ export function toDeliveries(deliveries: DeliveryDetailView[]): unknown {
   return encode(alertDetailView.shape.deliveries, deliveries);
 }
 
-/** With where each destination is configured, so that what helps is said of what fails, as on the page. */
+/** Adds the place where each destination is configured, so that failures get the same help as on the page. */
 export async function outcomeContext(client: Pick<Client, "listDestinations">, { now }: Output) {
   const destinations = await client.listDestinations();
   const configured = (name: string) => destinations.find((one) => one.name === name);

@@ -12,7 +12,7 @@ import { askFirst, canAsk } from "../shell/confirm.ts";
 import type { ResendOptions } from "./alerts.ts";
 import { hasReached, outcomeContext, resolveId, toDeliveries, waitUntilSettled } from "./one-alert.ts";
 
-/** `tocsin alerts resend`: once more to where it went, or to the destination named. */
+/** `tocsin alerts resend`: sends an alert again to its destinations, or to the given one. */
 export async function resendAlert(run: RelayRun, idOrPart: string, options: ResendOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
@@ -39,7 +39,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
 
-/** One destination needs no question; before several it asks, since phones may ring. */
+/** Asks where the alert goes to several destinations, since phones may ring. For one destination it does not ask. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
   const { deliveries } = await client.findAlert({ id });
   const names = new Set(standingOf({ deliveries }).map(({ destination }) => destination));
@@ -47,8 +47,8 @@ async function askWhether({ context }: RelayRun, client: RelayClient, id: string
 }
 
 /**
- * `tocsin alerts resend --failed` and `tocsin mutes release`: shows what it is and asks, then resends what was shown. Exit
- * status 1 when some of it stays failed.
+ * `tocsin alerts resend --failed` and `tocsin mutes release`: shows the deliveries and asks, then resends them. Exit status 1 when
+ * some stay failed.
  */
 export async function resendFailed(
   run: RelayRun,
@@ -70,20 +70,20 @@ export async function resendFailed(
     await askFirst(context, `${isRelease ? "Release" : "Resend"} these ${preview.deliveries}?`);
   }
   await output.progress.update(`sending ${preview.deliveries}`);
-  // Also when nothing is left that could be resent: the answer says what stays failed, and why.
+  // Also when nothing can be resent: the answer says what stays failed, and why.
   const result = await client.resendFailed({ ...filters, failedUntil: preview.failedUntil });
   await printAnswer(run, "resendFailed", result, () => resentPanel(result, isRelease));
   if (result.left.length > 0) context.setExitStatus(1);
 }
 
-/** `tocsin alerts release`: sends now what quiet hours hold. Asks first, with the numbers, unless alerts are named. */
+/** `tocsin alerts release`: sends the alerts now that quiet hours hold. Asks first, with the numbers, unless alerts are named. */
 export async function release(
   client: RelayClient,
   { ids = [], destination, yes }: { ids?: string[]; destination?: string; yes?: boolean },
   { context }: RelayRun,
 ): Promise<Said<"release">> {
   if (ids.length === 0 && !yes) {
-    // Nothing for an unknown destination, which the relay refuses later.
+    // An unknown destination has none here. The relay refuses it later.
     const held = (await client.listDestinations()).flatMap(({ name, heldByQuietHours }) =>
       heldByQuietHours !== undefined && (destination ?? name) === name ? `${heldByQuietHours.count} for ${name}` : [],
     );

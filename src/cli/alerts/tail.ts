@@ -17,20 +17,20 @@ import type { Output } from "../shell/output.ts";
 import { readFullPage } from "./alerts.ts";
 
 export interface TailOptions {
-  /** How many that are there already. */
+  /** The number of earlier alerts to show. */
   lines: number;
   severity?: Severity;
   destination?: string;
 }
 
-/** `tocsin alerts tail`: what is there, then what comes, until Ctrl-C. */
+/** `tocsin alerts tail`: shows the last alerts, then new ones, until Ctrl-C. */
 export async function tailAlerts(run: RelayRun, { lines, severity, destination }: TailOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
   const { alertView } = await import("../../contract/views/alerts.ts");
   const { encode } = await import("../../contract/encode.ts");
   const linesFor = createTailLines(output);
-  /** Versions of those that were there already: the stream may bring them once more. */
+  /** Versions of the listed alerts: the stream may repeat them. */
   const listed = new Map<string, number>();
 
   await output.list(async (write) => {
@@ -70,15 +70,15 @@ function isWanted(alert: AlertView, severity?: Severity, destination?: string): 
 const remembered = 1_000;
 
 /**
- * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What happens in between is
- * no news, unless something fails or is late. Such a failure, a resend, and a release from quiet hours end in another `←`.
+ * Two lines an alert: `→` when it came, and `←` when it has ended unless a person acts. In between, only a failure or a late
+ * delivery is news. Such a failure, a resend, and a release from quiet hours lead to another `←`.
  */
 function createTailLines(output: Output): (alert: AlertView) => string {
-  /** How each alert that was shown ended last. */
+  /** The last end of each shown alert. */
   const endings = new Map<string, string | undefined>();
   let day = "";
 
-  /** Times on a terminal are short, so each day has a line of its own; in a pipe each line says all. */
+  /** Times on a terminal are short, so each day has a line of its own. In a pipe each line has the whole time. */
   function line(mark: string, { id }: AlertView, at: number, words: Cell): string {
     const time = toSeconds(at);
     if (output.width === undefined) return output.draw(factsOf([[`${mark} ${time}  ${id}`, words]]));
@@ -103,7 +103,7 @@ function createTailLines(output: Output): (alert: AlertView) => string {
   };
 }
 
-/** An alert that is over is no emergency, whatever its severity was. */
+/** An alert that is over is not urgent, whatever its severity was. */
 function whatCame(alert: AlertView): Cell {
   const word = alert.status === "resolved" ? alert.status : (alert.severity ?? "unknown");
   const amount = amountOf(alert);
@@ -111,10 +111,10 @@ function whatCame(alert: AlertView): Cell {
   return say`${urgencyCell(word)}${{ words: space }}  ${wordsOf(alert)}${amount !== "" && `  ${amount}`}`;
 }
 
-/** A try that long after the alert came is late enough to be told before it ends. */
+/** A try this long after the alert came is late, and is shown before the end. */
 const lateMs = 60_000;
 
-/** It has ended everywhere; or something failed or is late, which nobody should learn only when all the rest has ended. */
+/** Whether the alert has ended everywhere, or something failed or is late. Such news must not wait for the other deliveries. */
 function isNews(alert: AlertView): boolean {
   const standing = standingOf(alert);
   const open = standing.filter((delivery) => !isSettled(delivery));
@@ -123,7 +123,7 @@ function isNews(alert: AlertView): boolean {
   return open.every(isLate) || standing.some(({ state }) => state === "failed" || state === "expired");
 }
 
-/** `24,318,772.1 USD`; empty without a value, and where its words say it already. */
+/** `24,318,772.1 USD`. Empty without a value, and where the alert's words already have it. */
 function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">): string {
   const { facts } = alert;
   const { value, unit } = facts ?? {};
@@ -133,14 +133,14 @@ function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">): strin
   return unit === undefined ? shown : `${shown} ${unit}`;
 }
 
-/** The relay says something at least every 15 seconds; a connection that is silent for longer is dead. */
+/** The relay sends something at least every 15 seconds: a connection that is silent for longer is dead. */
 const silenceMs = 45_000;
 const longestPauseMs = 10_000;
 
 /**
- * The events of the relay over its restarts, until the signal aborts it with an error: it resumes by the id of the last one. The
- * first is `open`: the stream has all that changes from now on. `onBreak` has the reason and the pause in words. Throws what the
- * relay refuses with, and `relay_unreachable` when nothing answers the first time.
+ * The events of the relay over its restarts, until the signal aborts with an error. A new connection resumes by the id of the last
+ * event. The first event is `open`: the stream has all later changes. `onBreak` gets the reason and the pause in words. Throws the
+ * refusals of the relay, and `relay_unreachable` when nothing answers the first time.
  */
 async function* followChanges(
   { signal, sleep }: Pick<CliContext, "signal" | "sleep">,
@@ -155,7 +155,7 @@ async function* followChanges(
       const stream = await client.openStream(lastEventId, silence.signal);
       silence.restart();
       if (lastEventId === undefined) {
-        // What to resume by, should the connection break before the first event.
+        // The id to resume by, if the connection breaks before the first event.
         const [newest] = (await client.listAlerts({ limit: 1 })).data;
         lastEventId = String(newest?.version ?? 0);
         yield { event: "open", data: "" };
@@ -178,16 +178,18 @@ async function* followChanges(
   }
 }
 
-/** Whether an open connection is gone, or the relay is just starting, being stopped or full. */
+/** Whether an open connection is lost, or the relay is starting, stopping or full. */
 function isBreak(error: unknown): boolean {
   if (error instanceof RelayUnreachable) return true;
   const code = (error as AppError).code;
   if (code === "store_unavailable" || code === "relay_stopping" || code === "failed") return true;
-  // What the body of a broken connection throws is a TypeError ("terminated"), that of a silent one our time limit.
+  // The body of a broken connection throws a TypeError ("terminated"), that of a silent one our time limit.
   return error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError");
 }
 
-/** The server-sent events of a stream. `onComment`: it says nothing, and is there. Memory is bounded by the longest event. */
+/**
+ * The server-sent events of a stream. `onComment`: the relay has sent a sign of life. The memory is bounded by the longest event.
+ */
 export function readEvents(stream: ReadableStream<Uint8Array>, onComment?: () => void) {
   return stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream({ onComment }));
 }

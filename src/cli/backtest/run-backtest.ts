@@ -9,8 +9,8 @@ import { type RelayRun, readConfig, withClient, withConfig } from "../relay/conn
 import type { BacktestOptions } from "./backtest.ts";
 
 /**
- * Reads the database here, or else asks the relay for its log alert by alert. Alerts are routed as at the time they came, with
- * the mutes of that time.
+ * Reads the database here, or else asks the relay for its log alert by alert. Alerts are routed as when they came, with the mutes
+ * of that time.
  */
 export async function runBacktest(
   base: RelayRun,
@@ -35,7 +35,7 @@ export async function runBacktest(
     for await (const page of pages) {
       await backtest.add(page);
       await output.progress.update(`back to ${toIso(page.at(-1)?.receivedAt ?? fromAt)}`);
-      // A database file is read in this thread, so that without this Ctrl-C would wait for the end.
+      // A database file is read in this thread, so without this Ctrl-C would wait for the end.
       await nextTurn();
       context.signal.throwIfAborted();
     }
@@ -46,7 +46,7 @@ export async function runBacktest(
   await output.result(data, () => tallyPanel(tally, { fromAt, toAt, file }));
 }
 
-/** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats none. */
+/** Routed alerts of senders, newest first. Tests and notices have their own rules, and repeats have none. */
 async function* walkAlerts(client: Client, from: number, limit: number, signal: AbortSignal) {
   let left = limit;
   for await (const { data } of walkLog(client, { from }, signal)) {

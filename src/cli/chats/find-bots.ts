@@ -9,10 +9,10 @@ import type { CliContext } from "../shell/context.ts";
 
 type Env = CliContext["env"];
 
-/** A bot with the places that the configuration has for it. */
+/** A bot with its places in the configuration. */
 export interface ConfiguredBot {
   bot: TelegramBot;
-  /** It is the one of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
+  /** The bot of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
   isDefault: boolean;
   places: ConfiguredPlace[];
 }
@@ -21,7 +21,7 @@ export const tokenHint =
   "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with";
 
 /**
- * A configuration that is not finished is no hindrance: what this command finds out may be just what is missing in it.
+ * The bots of the configuration. Mistakes in it are ignored: the result of this command may be the missing part.
  * @throws AppError `config_invalid` when there is no bot.
  */
 export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">) {
@@ -48,9 +48,9 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">) {
   }
   return {
     bots: [...bots.values()],
-    /** As TELEGRAM_CHAT_IDS has them, which is replaced as a whole. */
+    /** The chats of TELEGRAM_CHAT_IDS, which is replaced as a whole. */
     envChatIds,
-    /** Names of all destinations; none may be given twice. */
+    /** The names of all destinations. No name may be used twice. */
     names: (destinations ?? []).map(({ name }) => name),
     /** The configuration has mistakes, so only the environment was read. */
     isPartial: isUnread,
@@ -68,7 +68,7 @@ function readDestinations(env: Env, cwd: string): Destination[] | undefined {
 }
 
 /**
- * The bot of the environment and its chats, whatever else is wrong there: chats that are no ids are left out.
+ * The bot of the environment and its chats, whatever else is wrong there. Invalid ids of chats are left out.
  * @throws AppError `config_invalid` for a bot that is set wrongly
  */
 export function readTelegramEnv(env: Env): { bot?: TelegramBot; chatIds: string[] } {
@@ -79,7 +79,7 @@ export function readTelegramEnv(env: Env): { bot?: TelegramBot; chatIds: string[
   throw new AppError("config_invalid", `${wrong.where} ${wrong.message}`, { hint: wrong.instead });
 }
 
-/** What was given as the id of a chat. @throws AppError `usage` */
+/** Reads the id of a chat. @throws AppError `usage` */
 export function readChat(option: string, text: string): string {
   const id = readChatId(text);
   if (typeof id === "string") return id;

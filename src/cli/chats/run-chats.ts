@@ -18,16 +18,16 @@ import { errorDocument } from "../shell/output.ts";
 import type { ChatsOptions } from "./chats.ts";
 import { type ConfiguredBot, findBots } from "./find-bots.ts";
 
-/** What came of one bot. */
+/** The result for one bot. */
 interface BotOutcome extends ChatsOfBot {
   description?: BotDescription;
-  /** Why it could not be asked, or not be listened to. */
+  /** Why the bot could not be asked, or not be listened to. */
   problem?: AppError;
 }
 
 /**
- * Each bot in turn: who it is; the chats of the configuration at once; then what it hears, until the time is over or
- * Ctrl-C. Nothing at Telegram changes by it, unless `confirm` is given. Exit status 1 when a bot could not be listened to.
+ * Handles one bot after another: its description and the configured chats at once, then the chats that it hears of, until the time
+ * is over or Ctrl-C. Nothing changes at Telegram without `confirm`. Exit status 1 when a bot could not be listened to.
  */
 export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
   const { context, output } = run;
@@ -42,7 +42,7 @@ export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
   const tookMs = context.now() - startedAt;
   await output.progress.clear();
   const [only] = outcomes;
-  // A single bot without any known fact leaves nothing to show.
+  // For a single bot without any known fact, the error is the whole result.
   if (outcomes.length === 1 && only?.problem !== undefined && only.description === undefined) throw only.problem;
   const problems = outcomes.flatMap(({ botId, problem }) => (problem === undefined ? [] : [{ botId, problem }]));
   for (const { botId, problem } of problems) {
@@ -96,7 +96,7 @@ async function askBot(run: Run, { bot, isDefault, places }: ConfiguredBot, optio
       await tellHeard(run, heard, known, options);
     }
   } catch (error) {
-    // Ctrl-C ends it at any moment, and what is known by then is shown.
+    // Ctrl-C ends it at any moment, and the known facts are shown.
     if (!signal.aborted) {
       if (!(error instanceof AppError)) throw error;
       outcome.problem = error;
@@ -132,7 +132,7 @@ async function tellHeard(
   if (known.isFull) await output.note("the bot is in more than 200 chats; the others are not shown");
 }
 
-/** The chats that the configuration names, with what the bot may do there. */
+/** The configured chats, with the bot's rights there. */
 export const configuredPanel = (chats: readonly KnownChat[]): Panel => [
   tableOf(chats, {
     chat: ({ id }) => id,

@@ -9,10 +9,10 @@ import { repairOf } from "../../vendors/verdict.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 
 const probeMs = 20_000;
-/** It answers, and wants to be asked later. */
+/** The destination answers, and wants to be asked later. */
 const asksForTime: ReasonCode[] = ["rate_limited", "temporary_refusal"];
 
-/** Each channel is asked whether delivery could work now. Nothing is sent to people. */
+/** Asks each channel whether delivery could work now. Sends nothing to people. */
 export async function checkDestinations(run: RelayRun, { rules }: Config): Promise<Finding[]> {
   const findings = await Promise.all(rules.destinations.map((destination) => checkDestination(run, destination)));
   return findings.flat();
@@ -26,7 +26,7 @@ export async function checkDestination({ context }: RelayRun, destination: Desti
     const findings = new Map<string, Finding>();
     for (const recipient of recipientsOf(destination)) {
       const finding = judge(destination, recipient, await probe(channel, recipient, context.signal));
-      // Recipients of a mail server mostly share their fate; then it is one finding.
+      // Recipients of a mail server mostly fail together, which is one finding.
       findings.set(`${finding.verdict} ${finding.detail}`, finding);
     }
     return [...findings.values()];

@@ -17,10 +17,10 @@ import { formerFolder, withKept } from "../../store/with-kept.ts";
 import { describeRoom, judgeRoom } from "../../watch/disk.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 
-/** One that is too old runs no command: `bin/tocsin.js`. */
+/** Always good: with an older Node no command runs (`bin/tocsin.js`). */
 export const checkNode = (): Finding => ok("Node", process.versions.node);
 
-/** Silent where all is well: it is a fault of an installation or of a change of Node. */
+/** Silent where all is well: only a faulty installation or a change of Node causes this. */
 export async function checkLibrary(): Promise<Finding[]> {
   const { requireDatabaseLibrary } = await import("../../store/sqlite/open-database.ts");
   requireDatabaseLibrary();
@@ -28,8 +28,8 @@ export async function checkLibrary(): Promise<Finding[]> {
 }
 
 /**
- * The folder of the database and the secrets: there, writable, closed to others, and with room. Silent where there is none: with
- * PostgreSQL it is not needed.
+ * The folder of the database and the secrets: it exists, is writable, closed to others, and has room. Silent without a folder,
+ * which PostgreSQL does not need.
  */
 export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {
   if (dataDir === undefined) return [];
@@ -56,7 +56,7 @@ async function listFiles(folder: string, name: RegExp): Promise<string[]> {
   return names.filter((entry) => name.test(entry)).map((entry) => join(folder, entry));
 }
 
-/** As the relay judges it. */
+/** In the relay's own judgement. */
 function checkDisk(dataDir: string): Finding {
   const room = { full: false, ...readRoom(dataDir) };
   const { level, title, text } = judgeRoom(room);
@@ -64,7 +64,7 @@ function checkDisk(dataDir: string): Finding {
   return (level === "low" ? warning : problem)("disk", title, text);
 }
 
-/** Where alerts wait while PostgreSQL is away. Silent for SQLite, which is never away. */
+/** The folder in which alerts wait while PostgreSQL is away. Silent for SQLite, which is never away. */
 export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config): Promise<Finding[]> {
   if (databaseUrl === undefined) return [];
   const check = "spool";
@@ -78,7 +78,7 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
   if (fault?.isOfUser)
     return [warning(check, fault.message, "run this as the user of the relay, or give that user the folder")];
   if (fault !== undefined) return [problem(check, fault.message, "set SPOOL_DIR to a folder that can be written")];
-  // It is a database of SQLite's library, without which doctor has to run: it says that the library is missing.
+  // The spool needs the library of SQLite. Doctor has to run without it, to report that it is missing.
   const { countSpooled } = await import("../../store/spool/spool-file.ts");
   const { requests, bytes } = countSpooled(dir);
   if (requests === 0) return [ok(check, `${dir} can be written, and nothing waits there`)];
@@ -91,12 +91,12 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
 
 /** The Date header counts whole seconds. */
 const unnoticedSkewMs = 5_000;
-/** Signed requests and time-outs of others begin to fail here (Standard Webhooks allows five minutes). */
+/** From here on signed requests and time-outs of others fail (Standard Webhooks allows five minutes). */
 const harmfulSkewMs = 120_000;
 
 /**
  * Compares the clock with the Date header of any answer of the alerting service, less half of the way there and back. Silent
- * without an answer: the look at the account finds that the service does not answer.
+ * without an answer: the check of the account reports that the service does not answer.
  */
 export async function checkClock({ context }: RelayRun, { upstream, sources }: Config): Promise<Finding[]> {
   const service = upstream.alerting ?? sources.find(({ account }) => account !== undefined)?.account;
@@ -116,8 +116,8 @@ export async function checkClock({ context }: RelayRun, { upstream, sources }: C
 }
 
 /**
- * Where the log is in PostgreSQL: reached, in order, and of this version; what a failover would lose, and how relays hear of each
- * other. Silent for SQLite, whose folder is looked at.
+ * For a log in PostgreSQL: the database is reachable, in order, and of this version. Also what a failover would lose, and how
+ * relays hear of each other. Silent for SQLite, whose folder is checked.
  */
 export async function checkDatabase(_run: RelayRun, config: Config): Promise<Finding[]> {
   if (config.databaseUrl === undefined) return [];
@@ -162,8 +162,8 @@ function describeSignals(hearing: ReturnType<NonNullable<Signals["hearing"]>> | 
 }
 
 /**
- * With PostgreSQL the secrets that were made are in the database, and what a folder has of before counts no more: who sends by its
- * address is refused. Silent where they are the same.
+ * With PostgreSQL the generated secrets are in the database, and older ones in a folder are ignored: senders that use them are
+ * refused. Silent where both are equal.
  */
 export async function checkLeftSecrets(_run: RelayRun, config: Config): Promise<Finding[]> {
   if (config.databaseUrl === undefined) return [];

@@ -12,10 +12,10 @@ import { toSeconds } from "../shell/instants.ts";
 
 type Status = Said<"readStatus">;
 
-/** The relay itself: whether it runs, and what it says of itself. */
+/** The relay itself: whether it runs, and its own findings. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
   const { client } = await connectRelay(run);
-  // First asked without the token, so that a wrong token is not taken for a relay that is down.
+  // Asked without the token first, so that a wrong token does not look like a relay that is down.
   const isReady = await client.isReady();
   try {
     const status = await client.readStatus();
@@ -56,7 +56,7 @@ function describeVersions({ relays }: Status, ofCommand: string): Finding[] {
   return [warning("relays", detail, "bring all of them to one version, one after the other")];
 }
 
-/** Proofs worth a line though nothing is wrong, and watches that can never tell anybody. */
+/** Good results that are worth a line, and watches that can never report anything. */
 function describeWell({ watches, canary, silence, sources }: Status): Finding[] {
   const isTold = watches.some(({ name, verdict }) => name === "sources" && verdict === "trouble");
   const heartbeat = watches.find(({ name, verdict }) => name === "heartbeat" && verdict !== "trouble");
@@ -83,7 +83,7 @@ function describeWell({ watches, canary, silence, sources }: Status): Finding[] 
   ];
 }
 
-/** What the configuration here has, and the relay that runs does not: it has not read it yet. */
+/** Parts of the configuration here that the running relay does not have: it has not read them yet. */
 function compare({ watches, canary, sources }: Status, config: Config): Finding[] {
   const mend = "restart the relay, or give it the same configuration";
   const unsent = "it is configured here, and the running relay sends none";
@@ -98,7 +98,7 @@ function compare({ watches, canary, sources }: Status, config: Config): Finding[
   ];
 }
 
-/** The way to the relay from outside, as this machine sees it. What is not as it should be, or else that all is. */
+/** The way to the relay from outside, as this machine sees it. Gives the faults, or one line that all is well. */
 export async function checkAddress({ context }: RelayRun, config: Config): Promise<Finding[]> {
   const check = "public URL";
   const { publicUrl } = config.server;
@@ -118,7 +118,7 @@ export async function checkAddress({ context }: RelayRun, config: Config): Promi
   return [ok(check, `${publicUrl}/hooks/*** is this relay's hook`), ...findings];
 }
 
-/** What is wrong, in the words of the page and of `status`. */
+/** A trouble as a finding, in the words of the page and of `status`. */
 export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): Finding {
   const { kind, level, name, what, since, until, notes, reason } = trouble;
   const began = since === undefined ? "" : ` since ${toSeconds(since)}`;
@@ -131,7 +131,7 @@ export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): 
   };
 }
 
-/** Names of the troubles that are about no delivery. */
+/** The names of troubles that concern no delivery. */
 const checkNames: Partial<Record<Trouble["kind"], (name?: string) => string>> = {
   store: () => "database",
   spool: () => "spool",

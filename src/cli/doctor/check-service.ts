@@ -18,7 +18,7 @@ const soonMs = 14 * dayMs;
 /**
  * An account at the alerting service: the key, its end, and whether alerts are sent here.
  *
- * @param source whose account it is. Default: that of `ALERTING_URL`
+ * @param source the account's source. Default: the account of `ALERTING_URL`
  */
 export async function checkAccount({ context }: RelayRun, config: Config, source?: SourceSettings): Promise<Finding[]> {
   const alerting = source === undefined ? config.upstream.alerting : source.account;
@@ -49,7 +49,7 @@ const checkNames: Record<Matter, string> = {
   channel: "messenger channel",
 };
 
-/** What the relay's watch would say is wrong, and where the account sends if that is none of it. */
+/** The findings of the relay's own watch, and the target of the account if they do not name it. */
 async function judge(
   { id, apiKeyExpiresAt: keyExpiresAt, alertOutputs }: Account,
   config: Config,
@@ -108,7 +108,7 @@ function describeTarget(target: Target | undefined, address: string, isOff: bool
   }
 }
 
-/** When the key ends. The service has just taken it, so whatever it says of its end is no problem yet. */
+/** The end of the key. The service has just accepted it, so no date can be a problem yet. */
 export function judgeExpiry(
   { apiKeyExpiresAt: at, apiKeyExpirationTimestamp: given }: Account,
   now: number,

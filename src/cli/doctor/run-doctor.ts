@@ -21,8 +21,8 @@ import { checkAccount } from "./check-service.ts";
 type Look = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
 /**
- * The looks, by name: one that fails is a problem of that name. The relay comes behind what it works with; what it says is wrong is
- * looked at further behind it.
+ * The checks, by name. A check that throws is a problem of its name. The relay comes after the things that it needs. Its own
+ * findings are examined further after it.
  */
 const looksAt = ({ sources }: Config): Record<string, Look> => ({
   "database library": checkLibrary,
@@ -43,13 +43,13 @@ const looksAt = ({ sources }: Config): Record<string, Look> => ({
   destinations: checkDestinations,
 });
 
-/** Each finding is printed as soon as it is known. Exit status 1 when one of them is a problem. */
+/** Prints each finding as soon as it is known. Exit status 1 when one of them is a problem. */
 export async function runDoctor(run: RelayRun): Promise<void> {
   const { output, context } = run;
   const findings: Finding[] = [];
   const print = async (found: Finding[]) => {
     for (const finding of found) {
-      // What the relay has said is said once, also where a look of doctor's own finds it again.
+      // A finding of the relay is shown once, also where a check of doctor finds it again.
       if (findings.some(({ detail, verdict }) => verdict !== "ok" && detail === finding.detail)) continue;
       findings.push(finding);
       await output.print(formatFinding(finding, output));
@@ -74,7 +74,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 
 const check = "configuration";
 
-/** What a configuration without mistakes holds, and what in it may not be meant. */
+/** The content of a configuration without mistakes, and settings that may be slips. */
 export function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
   const { destinations, routes } = rules;
   const counts = `${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;
@@ -86,7 +86,7 @@ export function describeConfiguration({ configFile, rules, warnings }: Config): 
 
 const placeOf = (problem: ConfigProblem): string => `${problem.where}: ${whatOf(problem)}`;
 
-/** What is wrong with it is printed. Undefined where not even the place of the relay can be read. */
+/** Prints the mistakes of the configuration. Undefined where not even the address of the relay can be read. */
 async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {
   const describe = (mistakes: readonly ConfigProblem[]) =>
     mistakes.map((one) => problem(check, placeOf(one), one.instead));

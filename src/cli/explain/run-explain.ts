@@ -21,7 +21,7 @@ import { localUrlOf, type RelayRun, readConfig, withClient, withConfig } from ".
 import { fileFailure } from "../shell/failure.ts";
 import type { ExplainOptions } from "./explain.ts";
 
-/** Reads, routes and renders as the relay does, and stops there. Each alert of a batch is explained on its own. */
+/** Reads, routes and renders like the relay, and stops there. Each alert of a batch is explained on its own. */
 export async function runExplain(base: RelayRun, name: string, options: ExplainOptions): Promise<void> {
   const run = withConfig(base, options.config);
   const { context, output } = run;
@@ -93,7 +93,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   else await output.print(`\n${output.style("green", "As expected.")}\n`);
 }
 
-/** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */
+/** A file can be explained on any machine. The mutes that were made at run time are unknown there, and a note says so. */
 async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   const quiet: RelayRun = subject.isStored ? { ...run, output: { ...run.output, note: async () => {} } } : run;
   try {
@@ -106,7 +106,10 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   }
 }
 
-/** Names that the relay here has learned, whether it runs or not; of one elsewhere that of the stored alert alone. Asks no service. */
+/**
+ * The names that the relay here has learned, running or not. For a relay elsewhere only the name in the stored alert. Asks no
+ * service.
+ */
 async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
   const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
   if (store !== undefined) {
@@ -119,7 +122,7 @@ async function findNames(run: RelayRun, config: Config, { learnedName }: Subject
   };
 }
 
-/** Without the payload: the body has it. A sender may write a time that no date can hold. */
+/** Without the payload, which is in the body. A sender may write a time that no date can hold. */
 function toWire({ facts, fields, mapping, decisions, deliveries }: Explanation): object {
   const { occurredAt, ...others } = facts;
   const iso = (at: number | undefined) => (at !== undefined && isInstant(at) ? new Date(at).toISOString() : undefined);
@@ -132,10 +135,10 @@ function toWire({ facts, fields, mapping, decisions, deliveries }: Explanation):
   };
 }
 
-/** The word for no destination, where none is called so. */
+/** The word for no destination, where no destination has this name. */
 const nobody = "nobody";
 
-/** How what would be reached differs from what was expected, for one alert of the body. */
+/** The difference between the reached and the expected destinations, for one alert of the body. */
 export interface Difference {
   item: number;
   missing: string[];
@@ -144,7 +147,7 @@ export interface Difference {
 
 /**
  * The destinations that `--expect` names.
- * @throws AppError `usage` for one that is not configured: a slip, which no alert could ever meet.
+ * @throws AppError `usage` for one that is not configured: a slip, which no alert could ever reach.
  */
 export function readExpected(names: readonly string[], configured: readonly string[]): string[] {
   if (names.length === 1 && names[0] === nobody && !configured.includes(nobody)) return [];
@@ -155,7 +158,7 @@ export function readExpected(names: readonly string[], configured: readonly stri
   });
 }
 
-/** What is held until quiet hours end is reached too, only later; what is muted is not. Undefined: as expected. */
+/** A delivery that waits for the end of quiet hours counts as reached, a muted one does not. Undefined: as expected. */
 export function compareExpected(
   expected: readonly string[],
   item: number,
@@ -175,9 +178,9 @@ export function describeDifference(expected: readonly string[], { missing, unexp
   return `expected ${expected.join(", ") || nobody}${parts.join("")}`;
 }
 
-/** The body to explain, and what is known of how it came. */
+/** The body to explain, and the known facts of its arrival. */
 interface Subject {
-  /** Stored alerts have their own; others get one for the links of their messages. */
+  /** Stored alerts have an id. Others get one for the links in their messages. */
   id: string;
   isStored: boolean;
   origin: AlertOrigin;
@@ -185,15 +188,15 @@ interface Subject {
   receivedAt: number;
   body: Uint8Array;
   contentType?: string;
-  /** The source whose hook it came by; absent: the account's. */
+  /** The source whose hook it came by. Absent: the account's hook. */
   source?: string;
-  /** From 0: which alert of the body; absent: all of them. */
+  /** The number of the alert in the body, from 0. Absent: all alerts. */
   item?: number;
-  /** Id of the alert that this stored one repeats. */
+  /** The id of the alert that this stored one repeats. */
   repeatOf?: string;
-  /** Why a stored one did not ring, by destination. */
+  /** Why a stored alert did not ring, by destination. */
   heldBack?: ReadonlyMap<string, string>;
-  /** The name that the stored alert's relay has learned for what the alert names by address. */
+  /** The learned name in the stored alert, for a subject that the alert names by address. */
   learnedName?: LearnedName;
 }
 
@@ -217,7 +220,7 @@ async function readSubject(
     return { ...fresh, body: await buffer(run.context.stdin), contentType };
   }
   const path = resolve(run.context.cwd, name);
-  // A file of that name is meant rather than an alert whose id ends so.
+  // A file of this name is more likely than an alert whose id ends so.
   if (idPartPattern.test(id) && !existsSync(path)) return readStored(run, id);
   const what = `${name} is no id of an alert, and no file that can be read`;
   const hint = "give an id of: tocsin alerts list, the name of a file, or - for stdin";

@@ -25,26 +25,26 @@ export const relayOptions = {
 
 export type RelayFlags = Partial<GivenOptions<typeof relayOptions>>;
 
-/** What a command works with that talks to a relay. */
+/** The things that a command works with that talks to a relay. */
 export type RelayRun = Run<RelayFlags>;
 
 export type RelayConnection = Awaited<ReturnType<typeof connectRelay>>;
 
 type Surroundings = Pick<CliContext, "env" | "cwd">;
 
-/** The configuration found here. @param fileText what its file holds; default: it is read. @throws ConfigError */
+/** The configuration found here. @param fileText the content of its file. Default: it is read. @throws ConfigError */
 export async function readConfig({ env, cwd }: Surroundings, fileText?: string): Promise<Config> {
   const { loadConfig } = await import("../../config/load-config.ts");
   return loadConfig({ env, cwd, fileText });
 }
 
 /**
- * What leads to the relay here, its log among it: all of that is in the environment. The file is left out, so that one with a mistake
- * keeps nobody from asking the relay that runs with the file before it. @throws ConfigError
+ * The part of the configuration that leads to the relay here and its log, which is all in the environment. The file is left out, so
+ * that a mistake in it does not prevent questions to a relay that runs with an earlier file. @throws ConfigError
  */
 const readPlace = (context: Surroundings): Promise<Config> => readConfig(context, "");
 
-/** The configuration found here; with what is wrong with its file, where that is all, see `readPlace`. @throws ConfigError */
+/** The configuration found here. Where only its file has mistakes: these, with the result of `readPlace`. @throws ConfigError */
 export async function readConfigOrPlace(
   context: Surroundings,
 ): Promise<{ config: Config; mistakes: readonly ConfigProblem[] }> {
@@ -58,13 +58,13 @@ export async function readConfigOrPlace(
   }
 }
 
-/** The whole run as if TOCSIN_CONFIG named this file. */
+/** The same run with this file as TOCSIN_CONFIG. */
 export function withConfig<R extends Pick<Run, "context">>(run: R, file: string | undefined): R {
   if (file === undefined) return run;
   return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
 }
 
-/** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
+/** The relay of `--url` or of the configuration, with its admin token. Asks nothing yet. */
 export async function connectRelay({ context, output, flags }: RelayRun) {
   let read: Promise<Config> | undefined;
   const place = () => {
@@ -75,13 +75,13 @@ export async function connectRelay({ context, output, flags }: RelayRun) {
   if (isInTheClear(url)) {
     await output.note(`warning: ${url} is not https, so secrets travel to it in the clear`);
   }
-  /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
+  /** The secret that the relay here has made, unless `--url` leads to a host that may belong to others. */
   async function findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined> {
     const config = await place();
     if (!isOwn(url, config)) return undefined;
     return readKeptSecret(config, name).catch(async (error: unknown) => {
       if (!(error instanceof AppError) || config.databaseUrl === undefined) throw error;
-      // What the relay answers, if any does, is the news: it may not need the secret.
+      // The relay's answer, if one comes, is the news: it may not need the secret.
       await output.note(`${error.message} So no secret is known of it here.`);
       return undefined;
     });
@@ -90,7 +90,7 @@ export async function connectRelay({ context, output, flags }: RelayRun) {
   const client = await createRelayClient({ url, token, signal: context.signal });
   return {
     client,
-    /** `--url` was given: what this machine has in its DATA_DIR need not be that relay's. */
+    /** `--url` was given: the data in this machine's DATA_DIR may be those of another relay. */
     isElsewhere: flags.url !== undefined,
     /** See `readPlace`. */
     place,
@@ -98,7 +98,7 @@ export async function connectRelay({ context, output, flags }: RelayRun) {
   };
 }
 
-/** `http://HOST:PORT` as this machine reaches it. */
+/** `http://HOST:PORT` as this machine reaches the relay. */
 export function localUrlOf({ server }: Config): string {
   if (server.port === 0) {
     throw new AppError("usage", "PORT is 0, so nobody can know where the relay listens", {
@@ -118,10 +118,7 @@ async function findGivenToken(context: CliContext, { tokenFile }: RelayFlags): P
   return given ? toFoundSecret(given, "ADMIN_TOKEN") : undefined;
 }
 
-/**
- * This machine, or the address by which the relay here is known outside. A mistyped host must not be handed its
- * secrets.
- */
+/** Whether the address is on this machine, or the public address of the relay here. A mistyped host must not get its secrets. */
 function isOwn(url: string, { server }: Config): boolean {
   const { hostname, origin } = new URL(url);
   if (isLoopback(hostname) || hostname === new URL(`http://${localHost(server.host)}`).hostname) return true;
@@ -145,7 +142,7 @@ function isInTheClear(url: string): boolean {
 }
 
 /**
- * A secret that the relay made and keeps. Makes none: a relay takes what it finds there for its own.
+ * A secret that the relay made and keeps. Makes none: a relay would take over any that it finds there.
  * @throws AppError `store_unavailable` where the database that keeps it is away
  */
 export async function readKeptSecret(config: Config, name: SecretName): Promise<FoundSecret | undefined> {
@@ -161,7 +158,7 @@ export async function readKeptSecret(config: Config, name: SecretName): Promise<
   });
 }
 
-/** @throws AppError `config_invalid` for what no header and no address can carry. */
+/** @throws AppError `config_invalid` for a text that cannot be in a header or an address. */
 function toFoundSecret(text: string, from: string): FoundSecret {
   const secret = text.trim();
   if (/^[\x21-\x7e]{1,512}$/.test(secret)) return { secret: new Secret(secret), from };
@@ -171,12 +168,12 @@ function toFoundSecret(text: string, from: string): FoundSecret {
 }
 
 /**
- * The API for a command that reads: of the running relay, or, where none answers, of the database that it left, as far as the
- * log alone can answer; a note on stderr says so. All else then fails with `relay_unreachable`, and so does everything
- * with `--url` (the database here need not be that relay's) and where no relay has ever run.
+ * The API for a command that reads: of the running relay, or of the database of a stopped one, as far as the log alone can answer.
+ * A note on stderr says so. All other routes then fail with `relay_unreachable`. Where no relay has ever run every route fails, and
+ * also with `--url`, since the database here may be another relay's.
  *
- * @param work `database`: where it is read; undefined: the API is all there is
- * @param options `readsMuch`: of a relay that runs here the database is read as well, where this user may. Default false
+ * @param work `database`: the configuration of the database that is read. Undefined: only the API is used
+ * @param options `readsMuch`: the database of a running relay here is read as well, where this user may. Default false
  */
 export async function withClient<T>(
   run: RelayRun,
@@ -202,7 +199,7 @@ async function openDatabase(run: RelayRun, relay: RelayConnection, failure: Rela
   const { DatabaseMissing } = await import("../../store/open-read-only.ts");
   const config = await readConfig(run.context);
   const left = await openLeftHere(run, relay).catch((reason: unknown) => {
-    // Without a database no relay has ever run here, so that nothing answers is the news.
+    // Without a database no relay has ever run here, so the news is that nothing answers.
     throw reason instanceof DatabaseMissing ? failure : reason;
   });
   const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
@@ -227,8 +224,8 @@ export type RelayClient = Awaited<ReturnType<typeof createRelayClient>>;
 const hooked = z.object({ data: z.object({ id: z.string() }) });
 
 /**
- * The API of a running relay. Throws as `createRelayCaller` says, and `failed` for a relay that is too old to have the route. The contract
- * is loaded here, and not with the command line.
+ * The API of a running relay. Throws as `createRelayCaller` does, and `failed` for a relay that is too old to have the route. The
+ * contract is loaded here, not with the command line.
  */
 export async function createRelayClient(address: RelayAddress) {
   const { url } = address;
@@ -242,7 +239,7 @@ export async function createRelayClient(address: RelayAddress) {
   return {
     ...api,
     ...{ url, isReady, openStream },
-    /** Posts JSON to the relay's own hook. The id of the stored alert. */
+    /** Posts JSON to the relay's own hook. Gives the id of the stored alert. */
     async postToHook(hookSecret: Secret, body: unknown, headers: Record<string, string>): Promise<string> {
       const call = { path: `/hooks/${hookSecret.reveal()}`, method: "POST" as const, body, headers, needsToken: false };
       const said = await unlessMissing(read(call, hooked));
@@ -254,7 +251,7 @@ export async function createRelayClient(address: RelayAddress) {
   };
 }
 
-/** Undefined for what is not there: it may have been removed meanwhile. */
+/** Undefined for a missing thing: it may have been removed meanwhile. */
 export function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
@@ -266,7 +263,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof AppError && error.code === "not_found";
 }
 
-/** The relay is older than the route that it is asked for. Any other 404 is about a thing that is missing. */
+/** The relay is older than the route. Every other 404 is about a missing thing. */
 function isUnknownRoute(error: unknown): boolean {
   return isNotFound(error) && (error as AppError).message.includes("no such page");
 }

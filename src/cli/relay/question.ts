@@ -6,26 +6,29 @@ import { writeText } from "../shell/context.ts";
 import { type Shown, terminalLines } from "../shell/output.ts";
 import { connectRelay, type RelayClient, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 
-/** @typeParam S what is asked for: what the route says, or with `json` as much of it as is known, and more */
+/** @typeParam S the result of `ask`: the route's answer, or with `json` the known part of it, and more */
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers, S>
   extends Omit<CommandSpec<A, O>, "run"> {
-  /** The route whose answer it shows: with `--json` as the API gives it. Where the log alone has it, see `withClient`. */
+  /**
+   * The route whose answer it shows. `--json` prints the answer as the API gives it. For routes that the log alone answers, see
+   * `withClient`.
+   */
   of: N;
-  /** What else there is to do goes here, too: a question to the person, a note, the exit status. */
+  /** Further steps belong here, too: a question to the person, a note, the exit status. */
   ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<S>;
-  /** For people. An option `--all` opens what a panel folds away. */
+  /** For people. An option `--all` opens the folded parts of a panel. */
   show(said: S, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
-  /** What `--json` prints instead of `answer`, which is as the API gives it. */
+  /** The document of `--json` in place of `answer`, which is as the API gives it. */
   json?(answer: Partial<Written<N>>, said: S): object;
-  /** What the option `--raw` prints, byte for byte. Absent: there is no such option. */
+  /** The bytes of the option `--raw`. Absent: the option does not exist. */
   body?(said: S): Promise<Buffer>;
-  /** A line on stderr behind the answer, which is for people alone. */
+  /** A line on stderr after the answer, for people only. */
   hint?(said: S): string | undefined;
 }
 
 const rawOption = { raw: flag("print the body alone as received, byte for byte") };
 
-/** A command that asks a relay, or the log that it left, and shows what that says. */
+/** A command that asks a relay, or the log of a stopped one, and shows the answer. */
 export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None, S = Said<N>>(
   asked: QuestionSpec<N, A, O, S> & (S extends Readonly<Said<N>> ? unknown : { json: object }),
 ): Entry {
@@ -56,7 +59,7 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
   });
 }
 
-/** What the API calls wrong was given here. */
+/** An invalid request to the API is a mistake in the command line. */
 async function refuseInput(error: unknown): Promise<never> {
   if (!(error instanceof AppError) || error.code !== "invalid_request") throw error;
   const { describedAt } = await import("../../contract/alert-query.ts");
@@ -66,7 +69,7 @@ async function refuseInput(error: unknown): Promise<never> {
 
 const isRaw = (given: object) => (given as { raw?: boolean }).raw === true;
 
-/** What a route says: with `--json` as the API gives it, else as `show` has it. */
+/** Prints the answer of a route: with `--json` as the API gives it, otherwise as `show` draws it. */
 export async function printAnswer<N extends JsonRoute>(
   { output, flags }: Run,
   of: N,
@@ -83,7 +86,7 @@ export async function printAnswer<N extends JsonRoute>(
   );
 }
 
-/** On a terminal a stranger's bytes must not move the reader's cursor. */
+/** On a terminal a stranger's bytes must not move the cursor. */
 async function printRaw({ context, output }: Run, body: Buffer): Promise<void> {
   if (!context.isTty.stdout) return writeText(context.stdout, body);
   await output.print(`${terminalLines(body.toString("utf8"))}\n`);

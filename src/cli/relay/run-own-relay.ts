@@ -7,9 +7,9 @@ import { startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
-/** The secrets of a relay; the log hides them from now on. */
+/** The secrets of a relay. The log hides them from now on. */
 export async function secretsOf(config: Config, log: HidingLog): Promise<ServerSecrets> {
-  // What is given needs no database.
+  // Configured secrets need no database.
   const found =
     givenSecrets(config) ??
     (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
@@ -19,13 +19,13 @@ export async function secretsOf(config: Config, log: HidingLog): Promise<ServerS
 
 export type OwnRelay = Awaited<ReturnType<typeof runOwnRelay>>;
 
-/** Runs the relay of the configuration in this process, for a command that a person reads: its log has errors alone. */
+/** Runs the relay of the configuration in this process, for a command that a person reads: its log has only errors. */
 export async function runOwnRelay(context: CliContext) {
   const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });
-  // `LOG_LEVEL` brings the events.
+  // `LOG_LEVEL` adds the events.
   const log = createLog(env.LOG_LEVEL ? config.logLevel : "error");
-  // Nobody waits here for a database that is away.
+  // A database that is away is not waited for.
   const secrets = await secretsOf(config, log);
   return { relay: await startRelay({ config, log, secrets, stop, storeThreadEntry, readingThreadEntry }), config };
 }

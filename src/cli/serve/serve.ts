@@ -10,7 +10,7 @@ import { flag, reader, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 
-/** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
+/** `tocsin serve`: receives, stores, relays and shows alerts until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
 export const serveCommand = command({
   name: "serve",
   summary: "receive, store, relay and show, until Ctrl-C",
@@ -31,7 +31,7 @@ export const serveCommand = command({
     "tocsin serve --supervised   # kill -HUP checks, restarts the relay and refuses no alert",
   ],
   run: async ({ supervised, listenFd }, { context, output }) => {
-    // Until the file is read there is nothing to take over.
+    // Until the file is read, nothing can be taken over.
     context.onHangUp(() => {});
     const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
     if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
@@ -44,7 +44,7 @@ export const serveCommand = command({
   },
 });
 
-/** Reads no more of the configuration than the address: a mistake anywhere else is the child's to say. */
+/** Reads only the address from the configuration: the child reports all other mistakes. */
 async function superviseRelay(context: CliContext, output: Output, fd: number | undefined): Promise<void> {
   const { readServer } = await import("../../config/server-env.ts");
   const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
@@ -59,20 +59,20 @@ async function superviseRelay(context: CliContext, output: Output, fd: number | 
   context.setExitStatus(await supervise(context, log, socket, output.json ? ["--json"] : []));
 }
 
-/** supervisord hands a socket over as standard input; output and error are written to. */
+/** supervisord passes a socket as standard input. Output and error are for writing. */
 function parseDescriptor(text: string): number {
   const fd = Number(text);
   if (/^\d{1,6}$/.test(text) && fd !== 1 && fd !== 2) return fd;
   throw new Unreadable("write the number of an open socket: 0, or 3 or above");
 }
 
-/** Until SIGTERM or SIGINT, and then until the relay has stopped in order. */
+/** Runs until SIGTERM or SIGINT, and then until the relay has stopped in order. */
 export async function serve(
   context: CliContext,
   output: Output,
   given: Pick<ServeOptions, "listenFd" | "picturesOnThisMachine" | "onTakeOver"> = {},
 ): Promise<void> {
-  // Without PostgreSQL the log has a thread here, which loads while this one reads the configuration.
+  // Without PostgreSQL the log needs a thread, which loads while this one reads the configuration.
   if (context.env.DATABASE_URL === undefined) startThreadAhead();
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
@@ -86,7 +86,7 @@ export async function serve(
       env: context.env,
       cwd: context.cwd,
       fileText,
-      // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
+      // `serve` writes there itself, so a folder that this user cannot write to is an error, not a warning.
       inspectDataDir: (path) => {
         const problem = findDataDirProblem(path);
         return problem && { ...problem, isOfUser: false };
@@ -113,7 +113,7 @@ export async function serve(
 
 async function announce(relay: Relay, config: Config, context: CliContext, output: Output): Promise<void> {
   const { loginLink } = await import("../../contract/login-link.ts");
-  // The clock of all relays dates the link: another relay may be asked.
+  // The link is dated by the clock of all relays, since another relay may be asked.
   const link = loginLink(relay.publicUrl, relay.secrets.adminToken, relay.store.now?.() ?? context.now());
   const destinations = config.rules.destinations.map(({ name }) => name);
   const { localUrl: url, publicUrl, secrets } = relay;

@@ -8,24 +8,24 @@ import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf, type RelayClient } from "../relay/connect-relay.ts";
 import type { RegisteringRun } from "./run-setup.ts";
 
-/** One thing that setup looks at before it changes anything. */
+/** One check of setup before it changes anything. */
 export interface Stage<R> {
   of: string;
-  /** A problem among what it finds ends the run, unless that changes nothing anyway. */
+  /** A problem among its findings ends the run, unless the run changes nothing anyway. */
   look(run: R): Promise<Finding[]> | AsyncIterable<Finding>;
 }
 
-/** The relay that can be asked what becomes of an alert. */
+/** The relay that can be asked about the test. */
 export interface FoundRelay {
   client: RelayClient;
-  /** The relays of one log, which a balancer may ask in turn: their ids, another one after each start. */
+  /** The ids of the relays of one log, which a balancer may ask in turn. Each start has a new id. */
   relays: string[];
   destinations: Said<"listDestinations">;
 }
 
 /**
- * Proves, before the account is touched, that alerts would arrive: the configuration, the relay here, each destination,
- * and the way from outside. Where no relay runs it starts one, which sends what waits; with `--dry-run` it starts none.
+ * Checks, before the account is changed, that alerts would arrive: the configuration, the relay here, each destination, and the way
+ * from outside. Where no relay runs it starts one, which sends waiting alerts. With `--dry-run` it starts none.
  */
 export const proofs: readonly Stage<RegisteringRun>[] = [
   { of: "the configuration", look: async ({ config }) => describeConfiguration(config) },
@@ -35,9 +35,9 @@ export const proofs: readonly Stage<RegisteringRun>[] = [
 ];
 
 /**
- * Asks the relay where the configuration says that it listens on this machine. It has to know the secret before it is shown any
- * other. Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends. With
- * `--dry-run` it does not: a relay sends what waits.
+ * Asks the relay at the configured address on this machine. The relay must know the secret before it is shown any other. Where
+ * nothing listens here and no relay answers at the public address, this run becomes the relay until it ends. With `--dry-run` it
+ * does not, since a relay sends waiting alerts.
  */
 async function lookForRelay(run: RegisteringRun): Promise<Finding[]> {
   const { config, context, hook, options } = run;
@@ -76,7 +76,7 @@ async function becomeRelay(run: RegisteringRun, url: string): Promise<void> {
   run.ownRelay = (await runOwnRelay(run.context)).relay;
 }
 
-/** What becomes of the test is asked over the API, so it has to answer now. */
+/** The relay is asked later about the test over the API, so the API must answer now. */
 async function askStatus(run: RegisteringRun, url: string, id = ""): Promise<Finding> {
   try {
     const { client } = await connectRelay({ ...run, flags: { url } });
@@ -89,8 +89,8 @@ async function askStatus(run: RegisteringRun, url: string, id = ""): Promise<Fin
 }
 
 /**
- * Each is asked whether delivery could work now: by this command as the configuration here has it, and by the relay
- * that runs where it has others, or says that one is not well.
+ * Asks each destination whether delivery could work now: by this command with the configuration here. The running relay is asked
+ * where it has other destinations, or one has a trouble.
  */
 async function checkEach({ context, output, config, relay }: RegisteringRun): Promise<Finding[]> {
   const own = config.rules.destinations.map(({ name }) => name);
@@ -123,7 +123,7 @@ async function tryAtRelay({ client }: FoundRelay, name: string): Promise<Finding
   }
 }
 
-/** The relay that answers there has to be the one here, or of the same log. Where none is here, it is the one to ask. */
+/** The relay that answers there must be the one here, or one of the same log. Where none runs here, it is the one to ask. */
 async function* lookFromOutside(run: RegisteringRun): AsyncGenerator<Finding> {
   const { config, context, hook, relay: here } = run;
   run.relay = undefined;
@@ -142,9 +142,9 @@ async function* lookFromOutside(run: RegisteringRun): AsyncGenerator<Finding> {
 }
 
 /**
- * Waits until the running relay takes a secret that was made just now: it looks for one each second, and refuses what
- * comes with it before. `known`: the secret that it takes already. Without proofs a relay that takes that one is looked
- * for at the public address and on this machine; where there is none, none is waited for.
+ * Waits until the running relay accepts a new secret: it looks for new ones each second, and refuses requests with them before.
+ * `known`: the secret that it already accepts. Without the other checks a relay that accepts `known` is looked for at the public
+ * address and on this machine. Where there is none, none is waited for.
  */
 export function awaitSecret(secret: Secret, known: Secret): Stage<RegisteringRun> {
   return {

@@ -12,20 +12,20 @@ export type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "
 
 interface SetupEnd {
   result: SetupResult;
-  /** Absent: none was to be sent. */
+  /** Absent: no test was wanted. */
   test?: ProofTest;
-  /** The former state can be put back. */
+  /** The former outputs can be put back. */
   canUndo?: boolean;
-  /** It was put back, because of a test that failed. */
+  /** The former outputs were put back, because the test failed. */
   isUndone?: boolean;
 }
 
-/** What has become of the account, which is said before a test that may take a minute. */
+/** Reports the change of the account before the test, which may take a minute. */
 export async function tellChange(run: AccountRun, plan: OutputsPlan, result: SetupResult): Promise<void> {
   await run.output.print([...changePanel(run, plan), { kind: "text", text: closingLine(run, result, plan) }]);
 }
 
-/** What has become of all of it. */
+/** Reports the whole result. */
 export async function report(run: AccountRun, plan: OutputsPlan, end: SetupEnd): Promise<void> {
   const { output, findings, interrupted, account } = run;
   const { result, test, isUndone = false } = end;
@@ -62,7 +62,7 @@ function whatNext({ names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd)
 export function changePanel({ options }: Run, { before, after }: OutputsPlan): Panel {
   const was = masked(before);
   const will = masked(after);
-  // Two addresses that differ in what is hidden would read as the same.
+  // Two addresses that differ only in the hidden part would look the same.
   const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
   const hidden = will.webhookUrl?.endsWith("***") ? "secret" : "path";
   const mark = options.rotateSecret ? " (new secret)" : differs ? ` (another ${hidden})` : "";
@@ -93,10 +93,10 @@ function closingLine({ findings, names: { setup } }: AccountRun, result: SetupRe
   }
 }
 
-/** `changed`: neither what was there before the run that was cut off nor what it wanted. */
+/** The account after an interrupted run. `changed`: neither the outputs before the run nor the wanted ones. */
 export type LeftAs = "old" | "new" | "changed" | "unknown";
 
-/** What a run that was cut off has left. `now`: undefined where the account could not be read. */
+/** The result of an interrupted run. `now`: undefined where the account could not be read. */
 export function judgeLastRun(last: LastRun, now: { id: string; outputs: Outputs } | undefined): LeftAs {
   if (last.step === "checking") return "old";
   if (now === undefined || now.id !== last.accountId) return "unknown";
@@ -104,7 +104,7 @@ export function judgeLastRun(last: LastRun, now: { id: string; outputs: Outputs 
   return describeDifference(now.outputs, last.before) === undefined ? "old" : "changed";
 }
 
-/** One line for people. @param publicUrl this relay's: only a run that registers it is tested */
+/** One line for people. @param publicUrl of this relay: only a run that registers it is tested */
 export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
   const wanted = last.step === "checking" ? null : last.after.webhookUrl;
   const isTested = wanted !== null && isOwnHook(wanted, publicUrl);
@@ -117,7 +117,7 @@ export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string |
   return `The setup of ${toSeconds(Date.parse(last.startedAt))} did not finish. ${words[left]}`;
 }
 
-/** The path of a hook is its secret, and so may be that of another address. */
+/** The path of a hook is its secret, and may be one in any other address. */
 export function masked({ webhookUrl, messengerChannelId }: Outputs): Outputs {
   return { webhookUrl: webhookUrl === null ? null : maskWebhookUrl(webhookUrl), messengerChannelId };
 }

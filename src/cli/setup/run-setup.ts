@@ -51,19 +51,19 @@ import {
 import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 
-/** All that is known of one run of setup. */
+/** The state of one run of setup. */
 export interface Run {
   options: SetupOptions;
   context: CliContext;
   output: Output;
-  /** For a source: its hook's secret takes the place of the account's. */
+  /** For a source: its hook's secret replaces the account's. */
   config: Config;
-  /** The names of the account that the run is about. */
+  /** The names of the run's account. */
   names: AccountNames;
   client: AlertingClient;
-  /** Where the service is. */
+  /** The address of the service. */
   serviceUrl: string;
-  /** Secrets, and what follows. */
+  /** Secrets, and the following records. */
   kept: KeptRecords;
   saved: ReturnType<typeof savedOutputsRecord>;
   progress: ReturnType<typeof lastRunRecord>;
@@ -71,17 +71,17 @@ export interface Run {
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel: string | null | undefined;
-  /** All that was found so far. */
+  /** All findings so far. */
   findings: Finding[];
-  /** A run before this one was cut off or not confirmed, and left the account so. */
+  /** An earlier run was interrupted or not confirmed, and left the account in this state. */
   interrupted?: { startedAt: string; account: LeftAs };
-  /** What the account is to send to, where it is to send here. */
+  /** The hook for the account, where it is to send here. */
   hook?: OwnHook;
-  /** As far as it was found. */
+  /** The relay, once it is found. */
   relay?: FoundRelay;
   /** The relay that this run has started because none ran. It ends with the run. */
   ownRelay?: { stop(): Promise<void> };
-  /** Not every destination has the test; the next run sends another. */
+  /** Not every destination has received the test, so the next run sends another. */
   owesTest?: boolean;
 }
 
@@ -90,9 +90,9 @@ type FoundAccount = Awaited<ReturnType<typeof readAccount>>;
 export type AccountRun = Run & { account: FoundAccount };
 
 /**
- * Everything that can be proven is proven before the account is touched, and a stage that fails ends the run there. The
- * one PUT changes all that is to change, so at any moment the account is as it was or as it is to be; a run that is cut
- * off leaves on disk how far it had come, and the next one reads the account and says which.
+ * All checks come before a change of the account, and a check with problems ends the run. One PUT makes the whole change, so the
+ * account always has either the old or the new outputs. An interrupted run leaves its last step on disk. The next run reads the
+ * account and reports its state.
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
   const { env, cwd, now, random, sleep } = context;
@@ -121,7 +121,7 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   });
 }
 
-/** The account may send here now, so people hear that this relay has ended. */
+/** The account may send here now, so people read that this relay has ended. */
 async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
   if (ownRelay === undefined) return;
   await output.progress.update("ending the relay of this setup");
@@ -133,14 +133,14 @@ async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
 
 async function performOnRecord(run: Run): Promise<void> {
   const { progress, interrupted, startedAt } = run;
-  // An earlier run is not forgotten before it could be told how it left the account, nor before the test that it owes.
+  // An earlier run is remembered until its result is reported, and until its test is sent.
   const isOpen = interrupted?.account === "unknown" || interrupted?.account === "new";
   if (!isOpen) await progress.write({ step: "checking", startedAt });
   try {
     await perform(run);
     if (!run.owesTest) await progress.remove();
   } catch (error) {
-    // Whether a change was made that failed or was interrupted the next run says.
+    // The next run reports whether a failed or interrupted change was made.
     const left = await progress.read().catch(() => undefined);
     if (left?.step !== "checking") throw error;
     await progress.remove();
@@ -150,7 +150,7 @@ async function performOnRecord(run: Run): Promise<void> {
   }
 }
 
-/** An earlier run that was cut off: how it left the account, said before anything else. */
+/** Reports first how an interrupted earlier run left the account. */
 async function tellLastRun(run: Run): Promise<Run["interrupted"]> {
   const last = await run.progress.read();
   if (last === undefined) return undefined;
@@ -175,7 +175,7 @@ async function readAccount({ client, context, output }: Run) {
   return { ...account, outputs: { webhookUrl, messengerChannelId } };
 }
 
-/** @throws AppError `failed` behind a stage with problems, unless the run changes nothing anyway. */
+/** @throws AppError `failed` after a check with problems, unless the run changes nothing anyway. */
 async function lookAt<R extends Run>(run: R, stages: readonly Stage<NoInfer<R>>[]): Promise<void> {
   const { output, options, findings } = run;
   for (const { of, look } of stages) {
@@ -201,7 +201,7 @@ function toStop(problems: Finding[]): AppError {
 async function perform(begun: Run): Promise<void> {
   const { options, context, config, kept, saved } = begun;
   if (!options.restore && !options.webhookOff) await prepare(begun);
-  // Reading the account verifies the key as well.
+  // Reading the account also verifies the key.
   const account = await readAccount(begun);
   await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now(), begun.names) }]);
   const run = Object.assign(begun, { account });
@@ -218,7 +218,7 @@ async function perform(begun: Run): Promise<void> {
   if (isChange) {
     const former = options.restore ? undefined : await keep(run, plan);
     await askFirst(run, plan);
-    // Everybody has agreed by this point: from here on the relay takes the new secret and the old one.
+    // The person has agreed at this point. From here on the relay accepts the new secret and the old one.
     if (options.rotateSecret) plan = await rotate(run, plan);
     if (former !== undefined && hook === undefined) await saved.write({ ...former, turnedOff: true });
     await change(run, plan);
@@ -226,7 +226,7 @@ async function perform(begun: Run): Promise<void> {
     const isFirst = former !== undefined && describeDifference(former.outputs, plan.before) === undefined;
     canUndo = hook !== undefined && isFirst && !plan.isOurs;
   }
-  // The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends.
+  // The account now sends to the present secret. Only the running relay still accepts an older one, until it ends.
   if (hook !== undefined && config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
   if (options.restore) await forgetRegistration(run);
   else await keepRegistration(run, plan.after);
@@ -244,7 +244,7 @@ function resultOf({ options }: Run, { before, after }: OutputsPlan): SetupResult
   return after.webhookUrl === null && before.webhookUrl !== null ? "turned-off" : "changed";
 }
 
-/** All that can be proven of the way to this relay, which is what the account is to send to. */
+/** All checks of the way to this relay, to which the account is to send. */
 async function prepare(begun: Run): Promise<void> {
   const { config, options, kept, serviceUrl, output } = begun;
   const { publicUrl } = config.server;
@@ -279,7 +279,7 @@ function addressOf({ url, secret }: OwnHook): Hook {
   return { url: `${url}/hooks/${secret.reveal()}`, isHere: (other) => isSecretOf(other, url, [secret]) };
 }
 
-/** A run without a hook makes the account send nowhere that leads here. */
+/** Without a hook, no target of the account leads here. */
 const isHereOf =
   ({ hook }: Run): Hook["isHere"] =>
   (url) =>
@@ -304,8 +304,8 @@ async function makePlan({ hook, channel, saved, account, config, options }: Acco
 }
 
 /**
- * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
- * before anybody is asked, so `turnedOff` stays as it was until the change that it describes.
+ * Saves the outputs from before setup first changed them: not this relay's own address, nor the empty one after `--webhook-off`.
+ * They are saved before any question, so `turnedOff` keeps its value until the change.
  */
 async function keep({ saved, account, context }: AccountRun, { before, isOurs }: OutputsPlan): Promise<SavedOutputs> {
   const read = await saved.read();
@@ -317,7 +317,7 @@ async function keep({ saved, account, context }: AccountRun, { before, isOurs }:
   return found;
 }
 
-/** A question may stand there for long, so the account is looked at once more behind the answer. */
+/** The answer may take long, so the account is read once more after it. */
 async function askFirst(run: Run, plan: OutputsPlan): Promise<void> {
   const answer = await ask(run, plan, "Change the account like this?");
   if (answer === false) throw new AppError("cancelled", "Nothing was changed.");
@@ -325,8 +325,8 @@ async function askFirst(run: Run, plan: OutputsPlan): Promise<void> {
 }
 
 /**
- * Shows a change of the account and asks, on stderr, so that stdout keeps the result alone.
- * @returns undefined with `--yes`, and where no person sits at both ends
+ * Shows a change of the account and asks, on stderr, so that stdout has only the result.
+ * @returns undefined with `--yes`, and where no person can answer
  * @throws AppError `cancelled` at Ctrl-C
  */
 async function ask(run: Run, plan: OutputsPlan, question: string): Promise<boolean | undefined> {
@@ -338,7 +338,7 @@ async function ask(run: Run, plan: OutputsPlan, question: string): Promise<boole
   return prompts.confirm(question);
 }
 
-/** @throws AppError `conflict` unless the account still has what this run has last seen there */
+/** @throws AppError `conflict` unless the account still has the outputs that this run last read */
 async function refuseMeanwhile(run: Run, expected: Outputs, outcome: string): Promise<void> {
   const difference = describeDifference((await readAccount(run)).outputs, expected, isHereOf(run));
   if (difference === undefined) return;
@@ -355,7 +355,10 @@ async function rotate(run: Run, plan: OutputsPlan): Promise<OutputsPlan> {
   return { ...plan, after: { ...plan.after, webhookUrl: addressOf(run.hook).url } };
 }
 
-/** The one request that changes anything, behind a word on disk that it may have been made; then it is read back. */
+/**
+ * The only request that makes a change. A record on disk comes first, since the outcome may stay unknown. The change is then read
+ * back.
+ */
 async function change(run: AccountRun, { before, after }: OutputsPlan): Promise<void> {
   const { client, context, output, progress, startedAt, account } = run;
   const wanted = changeOf(before, after);
@@ -374,15 +377,15 @@ async function change(run: AccountRun, { before, after }: OutputsPlan): Promise<
   }
 }
 
-/** As before setup first changed the account. */
+/** Removes the records of setup, as before its first change of the account. */
 async function forgetRegistration({ saved, kept, names }: Run): Promise<void> {
   await saved.remove();
   await registrationRecord(kept, names.source).remove();
 }
 
 /**
- * What the account is held to from now on. Behind the change, so that a relay that looks meanwhile finds what it
- * expects, or what it will expect when it looks a second time.
+ * Registers the outputs that the relay's watch expects from now on. This comes after the change, so that a relay that looks in
+ * between finds the old ones or, in its second look, the new ones.
  */
 async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelId }: Outputs): Promise<void> {
   const { kept, names, config, context, account, output } = run;
@@ -398,7 +401,7 @@ async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelI
   }
 }
 
-/** The account is changed already, so a test that fails or is interrupted is said, and undoes nothing. */
+/** The account is changed already, so a failed or interrupted test is reported and undoes nothing. */
 async function sendTest(run: Run): Promise<ProofTest | undefined> {
   const { hook, relay, names } = run;
   if (hook === undefined || relay === undefined) return undefined;
@@ -416,7 +419,7 @@ async function sendTest(run: Run): Promise<ProofTest | undefined> {
   }
 }
 
-/** @returns whether somebody has said yes, and the account has what it had before */
+/** @returns whether the person has agreed, and the account has its former outputs again */
 async function offerUndo(run: AccountRun, { before, after, isOurs }: OutputsPlan): Promise<boolean> {
   const back = { before: after, after: before, isOurs };
   const question = "The test failed. Put back what the account had before?";
@@ -432,7 +435,7 @@ async function offerUndo(run: AccountRun, { before, after, isOurs }: OutputsPlan
   return true;
 }
 
-/** At a question, and in the middle of a step, Ctrl-C has a meaning of its own. */
+/** Ctrl-C has a meaning of its own at a question, and in the middle of a step. */
 function inPlaceOfCancelled(error: unknown, message: string, hint: string): unknown {
   return isCancelled(error) ? new AppError("cancelled", message, { hint }) : error;
 }

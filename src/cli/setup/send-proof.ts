@@ -9,9 +9,9 @@ import type { FoundRelay } from "./prove.ts";
 
 const timeoutMs = 60_000;
 
-/** What came of the marked test, for `--json` and for people. */
+/** The result of the marked test, for `--json` and for people. */
 export interface ProofTest {
-  /** Every destination has it. */
+  /** Every destination has received it. */
   ok: boolean;
   id?: string;
   page?: string;
@@ -21,9 +21,9 @@ export interface ProofTest {
 }
 
 /**
- * Sends one alert, marked as a test, through the public address as the service will, and waits until every destination has it.
- * The routes decide where it goes, as always; to those that they leave out the relay is asked to send it as well. The result says
- * what failed; only an interruption is thrown.
+ * Sends one alert, marked as a test, through the public address like the service, and waits until every destination has received
+ * it. The routes decide where it goes. The relay is asked to send it to the other destinations as well. Failures are in the result.
+ * Only an interruption is thrown.
  */
 export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook): Promise<ProofTest> {
   const { output } = run;
@@ -31,7 +31,7 @@ export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook)
   const { alert, ...test } = await follow(run, relay, hook);
   const { ok, detail, deliveries } = test;
   const isShown = alert !== undefined && deliveries.length > 0;
-  // Destinations that the routes leave out get it as a resend, which is the first message there.
+  // The other destinations get it as a resend, which is their first message.
   const asTests = deliveries.map((one) => ({ ...one, purpose: "test" as const }));
   const table = isShown && deliveriesTable({ ...alert, deliveries: asTests }, { now: output.now(), configured });
   await output.print(`\n${output.draw([table, verdictNote(ok, detail)])}\n`);
@@ -65,7 +65,7 @@ async function follow(
     }
     const page = routed.alert.url;
     const difference = describeStored(routed.alert, sent.body);
-    // It is sent to no further destination: it no longer says that it is a test.
+    // It is sent no further: the mark of a test may be lost.
     if (difference !== undefined) {
       const { alert, deliveries } = routed;
       return { ok: false, id, page, detail: describeSpoiled(difference), alert, deliveries };

@@ -3,28 +3,28 @@ import { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
 import { terminalText } from "./output.ts";
 
-/** Whether a person sits at both ends and can be asked. */
+/** Whether a person can be asked and can answer. */
 export function canAsk({ isTty }: CliContext): boolean {
   return isTty.stdin && isTty.stderr;
 }
 
-/** For `check` of a command that asks first: the error where nobody can be asked. */
+/** For `check` of a command that asks first: the error where no person can be asked. */
 export function refuseAlone(context: CliContext, what: string, hint?: string): AppError | undefined {
   if (canAsk(context)) return undefined;
   return new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });
 }
 
 /**
- * Asks on stderr and reads one line, so that stdout keeps the result alone.
+ * Asks on stderr and reads one line, so that stdout has only the result.
  *
- * @throws AppError `cancelled` unless the answer begins with y, and what `context.signal` is aborted with.
+ * @throws AppError `cancelled` unless the answer begins with y, and the reason with which `context.signal` is aborted.
  */
 export async function askFirst(context: CliContext, question: string): Promise<void> {
   await writeText(context.stderr, `${terminalText(question)} [y/N] `);
   if (!/^y/i.test(await readLine(context))) throw new AppError("cancelled", "Nothing was changed.");
 }
 
-/** The next line of standard input without the spaces round it; empty at its end. Throws what the signal is aborted with. */
+/** The next line of standard input without outer spaces. Empty at its end. Throws the reason of an aborted signal. */
 export async function readLine({ stdin, signal }: CliContext): Promise<string> {
   const lines = createInterface({ input: stdin });
   try {

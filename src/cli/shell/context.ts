@@ -3,24 +3,24 @@ import type { Stream } from "node:stream";
 import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 
-/** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
+/** The target of a command's text: `process.stdout` and `process.stderr`, or a collector in a test. */
 export interface TextSink {
   /**
-   * Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). Bytes are for
-   * what must come out as it came in (`alerts show --raw`).
+   * Calls back when the text was taken, or with the error (`EPIPE` when nobody reads any more). Bytes are for unchanged content
+   * (`alerts show --raw`).
    */
   write(text: string | Uint8Array, callback: (error?: Error | null) => void): unknown;
 }
 
 /**
- * All that a command may know of the process it runs in. Commands touch nothing else of `process`, so a test runs them
- * in its own process with `runCli(argv, context)`.
+ * The process as commands know it. They use nothing else of `process`, so a test can run them in its own process with `runCli(argv,
+ * context)`.
  */
 export interface CliContext {
   stdout: TextSink;
   stderr: TextSink;
   stdin: NodeJS.ReadableStream;
-  /** `process.env`, with what a `.env` file in the working directory adds. */
+  /** `process.env`, with the additions of a `.env` file in the working directory. */
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   /** See `findOwnCommand`. */
@@ -28,31 +28,30 @@ export interface CliContext {
   /** The id of this process. */
   pid: number;
   /**
-   * Starts this program anew as a child, with the environment that this process was started with (without `.env`, which
-   * the child reads as it then is) and the code that then lies at its place. It has standard input, output and error of
-   * this process, `socket` as descriptor 3, and learns of this process's end (see `endWithParent`). Without a socket it
-   * has none of these, and what it writes can be read here.
+   * Starts this program anew as a child, with the code that is now on disk. Its environment is this process's original one, without
+   * `.env`, which the child reads itself. It has standard input, output and error of this process, `socket` as descriptor 3, and
+   * hears of this process's end (see `endWithParent`). Without a socket it has none of these, and its output can be read here.
    * @throws NodeJS.ErrnoException when the system starts no process; other reasons for that come as its event `error`.
    */
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
   /**
    * Starts this program anew as a child that shares neither environment nor folder with this process, nor the Ctrl-C of its
-   * terminal. It learns of this process's end (see `endWithParent`), and what it writes can be read here.
+   * terminal. It hears of this process's end (see `endWithParent`), and its output can be read here.
    * @throws as `startAgain`
    */
   startApart(args: readonly string[], place: { cwd: string; env: Readonly<Record<string, string>> }): ChildProcess;
   /**
-   * From now on the end of the process that called `startAgain` or `startApart` counts as a signal to stop, and SIGHUP,
-   * which a closed terminal sends to both, is left to that one.
+   * From now on the end of the process that called `startAgain` or `startApart` counts as a signal to stop. SIGHUP, which a closed
+   * terminal sends to both, is left to that process.
    */
   endWithParent(): void;
-  /** For the process that called one of them, as its event `message`; nothing when there is none. */
+  /** Sends an event `message` to the process that called one of them. Does nothing where there is none. */
   tellParent(message: object): void;
-  /** Calls at each SIGHUP, which is no longer a signal to stop, but for one of a terminal that was closed. */
+  /** Calls the listener at each SIGHUP, which then does not stop the command. Only the SIGHUP of a closed terminal still does. */
   onHangUp(listener: () => void): void;
-  /** Whether a person sits at each end. */
+  /** Whether each stream is a terminal. */
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
-  /** Width of the terminal in columns; `undefined` when stdout is no terminal: then nothing is cut to fit. */
+  /** Width of the terminal in columns. `undefined` when stdout is no terminal: then no text is cut. */
   columns?: number;
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
@@ -60,15 +59,15 @@ export interface CliContext {
   storeThreadEntry?: URL;
   now: Now;
   random: Random;
-  /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
+  /** Resolves after `ms`. Rejects with the signal's reason when that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with an `AppError("cancelled")` as its reason. */
   signal: AbortSignal;
-  /** For a command that has printed its result and yet did not succeed, e.g. `doctor` with findings. Default 0. */
+  /** For a command that has printed its result and still did not succeed, e.g. `doctor` with findings. Default 0. */
   setExitStatus(status: 0 | 1 | 2): void;
 }
 
-/** Thrown when nobody reads stdout any more (`tocsin … | head`): the command ends quietly and counts as done. */
+/** Thrown when nobody reads stdout any more (`tocsin … | head`): the command ends silently and counts as done. */
 export class OutputClosed extends Error {
   constructor() {
     super("nobody reads the output any more");
@@ -77,7 +76,7 @@ export class OutputClosed extends Error {
 }
 
 /**
- * Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader.
+ * Writes text and waits until it was taken, so that a fast writer does not fill the memory before a slow reader.
  * @throws OutputClosed, and AppError `failed` when it cannot be written.
  */
 export function writeText(sink: TextSink, text: string | Uint8Array): Promise<void> {
@@ -90,7 +89,7 @@ export function writeText(sink: TextSink, text: string | Uint8Array): Promise<vo
   });
 }
 
-/** Resolves when all that was handed over before is out, or cannot be written. */
+/** Resolves when all earlier text was taken, or cannot be written. */
 export function untilTaken(sink: TextSink): Promise<void> {
   return new Promise((resolve) => sink.write("", () => resolve()));
 }

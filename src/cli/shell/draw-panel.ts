@@ -19,16 +19,16 @@ import { fitText, hangText, type Style, type StyleName, terminalLines, terminalT
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
 
-/** Where a panel is drawn. */
+/** The place where a panel is drawn. */
 interface Pen {
   /** Styles single words, since a text is broken between them. */
   style: Style;
-  /** Columns; absent: nothing has to fit. */
+  /** Columns. Absent: no limit. */
   width?: number;
   /** Epoch milliseconds. */
   now: number;
   ownCommand: string;
-  /** With what is folded away otherwise. */
+  /** With the folded parts. */
   all?: boolean;
 }
 
@@ -112,7 +112,7 @@ function draw(section: Section, pen: Pen): string {
   }
 }
 
-/** The most of a message that is shown unasked. */
+/** The most lines of a message that are shown without `--all`. */
 const mostLines = 16;
 const mostUnits = 1_200;
 
@@ -125,7 +125,7 @@ function drawMessage(text: string, { width, all }: Pen): string[] {
   return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
 
-/** Columns: the longest name makes the place of all lines. */
+/** Columns for names: the longest name sets the width for all lines. */
 const widestName = 40;
 
 const nameOf = ({ name }: Card, pen: Pen) => fitText(stripVTControlCharacters(write(name, pen)), widestName);
@@ -160,12 +160,12 @@ function drawRows(rows: readonly Fact[], pen: Pen): string {
   return formatFields(fields, pen.width);
 }
 
-/** Broken between words where the terminal ends. */
+/** Broken between words at the end of the terminal. */
 function prose(cell: Cell, pen: Pen, indent = 0): string {
   return hangText(write(cell, pen), pen.width, indent);
 }
 
-/** Makes the cell safe for a terminal, by any author. */
+/** The cell's text, from any author, made safe for a terminal. */
 function write(cell: Cell, pen: Pen): string {
   const { now } = pen;
   if (cell === undefined || cell === false) return "";

@@ -4,13 +4,13 @@ import { asAppError, createStyle, DocumentedFailure, errorDocument, terminalLine
 import { asTyped } from "./own-command.ts";
 
 /**
- * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.
- * A stack is shown with `LOG_LEVEL=debug` or `trace` only. Returns the exit status.
+ * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout. A stack is only shown
+ * with `LOG_LEVEL=debug` or `trace`. Returns the exit status.
  */
 export async function reportFailure(thrown: unknown, context: CliContext, json: boolean): Promise<0 | 1 | 2> {
   if (thrown instanceof OutputClosed) return 0;
   const error = asAppError(thrown);
-  // Where nobody reads, or the disk is full, the exit status alone says it.
+  // Where nobody reads, or the disk is full, the exit status is enough.
   await writeText(context.stderr, describeFailure(error, thrown, context)).catch(() => {});
   if (json && !(thrown instanceof DocumentedFailure)) {
     await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`).catch(() => {});
@@ -18,7 +18,7 @@ export async function reportFailure(thrown: unknown, context: CliContext, json: 
   return exitStatusOf(error.code);
 }
 
-/** For `catch` of what reads or writes a file: `what` was to happen, with the system's word for why it did not. */
+/** For `catch` after reading or writing a file. `what`: the intended action. The message has the system's word for the reason. */
 export function fileFailure(code: "usage" | "failed", what: string, hint?: string) {
   return (cause: NodeJS.ErrnoException): never => {
     if (cause instanceof AppError) throw cause;
@@ -32,7 +32,7 @@ function describeFailure(error: AppError, thrown: unknown, context: CliContext):
   if (error.hint !== undefined)
     lines.push(`${style("dim", "hint:")}  ${terminalLines(asTyped(error.hint, context.ownCommand))}`);
   const wantsStack = context.env.LOG_LEVEL === "debug" || context.env.LOG_LEVEL === "trace";
-  // The cause of an expected error may be a library's, and hold what must not be shown.
+  // The cause of an expected error may come from a library, and contain secrets.
   const defect = error.code === "internal" && error.cause instanceof Error ? error.cause : thrown;
   if (wantsStack && defect instanceof Error) lines.push(defect.stack ?? "");
   return `${lines.join("\n")}\n`;

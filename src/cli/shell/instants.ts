@@ -6,7 +6,7 @@ export function withAge(at: number, now: number): string {
   return isInstant(at) ? `${toSeconds(at)} (${relativeTime(at, now)})` : "an unknown time";
 }
 
-/** ISO 8601 in UTC without the milliseconds, which say nothing to people. */
+/** ISO 8601 in UTC without the milliseconds, which are of no use to people. */
 export function toSeconds(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -10,14 +10,14 @@ import { asTyped } from "./own-command.ts";
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow";
 export type Style = (name: StyleName, text: string) => string;
 
-/** Thrown after a failure whose JSON document is complete already: what is left is stderr and the exit status. */
+/** Thrown after a failure whose JSON document is already complete: only stderr and the exit status are left. */
 export class DocumentedFailure extends AppError {
   constructor(error: AppError) {
     super(error.code, error.message, { hint: error.hint, cause: error.cause });
   }
 }
 
-/** What people read: a text as it stands, or what is drawn. */
+/** The result for people: a text, or a panel to draw. */
 export type Shown = Panel | Section | string;
 type Meta = Record<string, unknown>;
 type WriteItems = (items: readonly unknown[], forPeople: () => Shown) => Promise<void>;
@@ -26,18 +26,18 @@ type ListWork = (write: WriteItems) => Promise<Meta | undefined>;
 export type Output = ReturnType<typeof openOutput>;
 
 /**
- * What one run of a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}` written by
- * `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ * The output of one run of a command. With `--json`, stdout has exactly one JSON document (`{"data": …}`, or `{"error": …}` from
+ * `runCli`), and all text for people goes to stderr. Without it, stdout has text for people.
  * @param json whether `--json` was given
  */
 export function openOutput(context: CliContext, json: boolean) {
   const { now, ownCommand } = context;
-  /** Colours for stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` say otherwise. */
+  /** Colours on stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` are set. */
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
-  /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
+  /** Columns of stdout's terminal. `undefined`: no limit. */
   const width = context.isTty.stdout ? context.columns : undefined;
-  /** As `print` writes it. `all`: with what a panel folds away otherwise. */
+  /** The text that `print` writes. `all`: with the folded parts of a panel. */
   const draw = (shown: Shown, options?: { all?: boolean }): string =>
     typeof shown === "string" ? shown : drawPanel([shown].flat(), { style, width, now: now(), ownCommand, ...options });
   const out = async (text: string) => {
@@ -46,13 +46,13 @@ export function openOutput(context: CliContext, json: boolean) {
   };
   return {
     ...{ json, style, width, now, ownCommand, draw, progress },
-    /** The command's result, once: `data` for machines, or what `forPeople` makes. */
+    /** The command's result, once: `data` for machines, or the result of `forPeople`. */
     result: async (data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void> =>
       out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : draw(await forPeople())),
     /**
-     * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
-     * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next
-     * to the items.
+     * A result of unknown length, which `work` writes bit by bit, so that it needs little memory: items for machines, or the result
+     * of `forPeople`. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next to
+     * the items.
      */
     list: async (work: ListWork): Promise<void> => {
       if (json) await writeJsonList(out, work);
@@ -62,7 +62,7 @@ export function openOutput(context: CliContext, json: boolean) {
     print: async (shown: Shown): Promise<void> => {
       if (!json) await out(draw(shown));
     },
-    /** One line on stderr: something worth knowing besides the result. */
+    /** One line on stderr: a fact besides the result. */
     note: async (text: string): Promise<void> => {
       await progress.clear();
       await writeText(context.stderr, `${terminalText(asTyped(text, ownCommand))}\n`);
@@ -70,7 +70,7 @@ export function openOutput(context: CliContext, json: boolean) {
   };
 }
 
-/** https://no-color.org: any non-empty `NO_COLOR` means none; `FORCE_COLOR` other than `0` means always. */
+/** https://no-color.org: any non-empty `NO_COLOR` means no colours. `FORCE_COLOR` other than `0` means always. */
 export function createStyle(env: CliContext["env"], isTerminal: boolean): Style {
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
   const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
@@ -97,7 +97,7 @@ async function writeJsonList(out: (text: string) => Promise<void>, work: ListWor
   }
 }
 
-/** An exception that nobody expected is a defect; the reader gets its message and where to find more. */
+/** Any other exception is a defect. The reader gets its message, and how to find more. */
 export function asAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -111,8 +111,8 @@ export function asAppError(thrown: unknown): AppError {
 export const errorDocument = ({ code, message, hint }: AppError) => ({ code, message, hint });
 
 /**
- * A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. One terminal has one such line:
- * other output removes it first, so that texts do not run together.
+ * A line on stderr that is rewritten in place while a person waits. Silent where stderr is no terminal. A terminal has one such
+ * line: other output removes it first, so that texts do not mix.
  */
 function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   let shown = "";
@@ -123,14 +123,14 @@ function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   };
   return {
     update: (text: string) => rewrite(fitText(terminalText(text), columns - 1)),
-    /** Removes the line. To be called when the waiting is over, also after a failure. */
+    /** Removes the line. Called at the end of the wait, also after a failure. */
     clear: () => rewrite(""),
   };
 }
 
 /**
- * Text of strangers for a terminal: what could move the cursor, change colours, reorder or hide text is shown as its
- * code instead. Line breaks and tabs become spaces, since one value is one cell or one line.
+ * Makes strangers' text safe for a terminal: characters that could move the cursor, change colours, or reorder or hide text are
+ * shown as their codes. Line breaks and tabs become spaces, since a value is one cell or one line.
  */
 export function terminalText(text: string): string {
   return text.replace(/[\t\n\r\u2028\u2029]+/g, " ").replace(unsafeCharacters, (character) => {
@@ -139,7 +139,7 @@ export function terminalText(text: string): string {
   });
 }
 
-/** Text that may have several lines: each is made safe on its own. */
+/** The same for text that may have several lines. */
 export function terminalLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
 }
@@ -152,19 +152,19 @@ const unsafeCharacters =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\p{Cs}/gu;
 
-/** Cuts text to at most `width` columns, ending in `…` when something was left out. Never splits a character. */
+/** Cuts text to at most `width` columns. A cut text ends in `…`. Never splits a character. */
 export function fitText(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   return width < 1 ? "" : `${firstColumns(text, width - 1)}…`;
 }
 
 /**
- * Lines of at most `width` columns, broken between words. A word that is wider is broken between characters, without its
- * style, or with `keepsWords` stands on a line of its own: an address that is to be copied.
+ * Lines of at most `width` columns, broken between words. A wider word is broken between characters, without its style. With
+ * `keepsWords` it gets a line of its own, so that an address can be copied.
  */
 export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
   const lines: string[] = [];
-  // The width is added up: measuring a long line again at each of its words takes seconds.
+  // The width is added up: measuring the line anew at each word takes seconds for a long line.
   let used = 0;
   for (const word of text.split(" ")) {
     const wordWidth = stringWidth(word);
@@ -192,7 +192,7 @@ function breakWord(word: string, width: number): string[] {
   return pieces;
 }
 
-/** As much as fits into this many columns. */
+/** The beginning of a text that fits into this many columns. */
 function firstColumns(text: string, width: number): string {
   let taken = "";
   let used = 0;
@@ -204,14 +204,11 @@ function firstColumns(text: string, width: number): string {
   return taken;
 }
 
-/**
- * Text whose further lines begin under its beginning, `indent` columns from the left. Nothing is cut, and without a width nothing
- * is broken.
- */
+/** Text whose further lines begin `indent` columns from the left. Nothing is cut, and without a width nothing is broken. */
 export function hangText(text: string, width: number | undefined, indent: number): string {
   if (width === undefined || width < indent + leastHanging) return text;
   return wrapText(text, width - indent, { keepsWords: true }).join(`\n${" ".repeat(indent)}`);
 }
 
-/** Columns below which hanging would leave a ladder of single words; the terminal breaks the line itself then. */
+/** The least columns for hanging text. With less, each line would have a single word, so the terminal breaks the line itself. */
 const leastHanging = 16;

@@ -9,18 +9,18 @@ import type { CliContext } from "./context.ts";
 import { findOwnCommand } from "./own-command.ts";
 
 /**
- * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one.
- * A later one ends the process at once, for those who do not want to wait for an orderly end.
+ * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one. A later one ends the process
+ * at once, for people who do not wait for an orderly end.
  */
 const sameSignalWithinMs = 1_000;
 
 /**
- * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT, SIGTERM and SIGHUP, and tolerates that what it
- * writes reaches nobody.
+ * The context of the real process. Call it before `loadDotEnv`. It handles SIGINT, SIGTERM and SIGHUP, and accepts that its output
+ * may have no reader.
  */
 export function createProcessContext(): CliContext {
-  // Without a listener a pipe that is closed, a full disk or a terminal that is gone would end the process with a stack;
-  // each write still learns of it by its callback.
+  // Without a listener a closed pipe, a full disk or a closed terminal would end the process with a stack. Each write still
+  // hears of it by its callback.
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});
   const signals = takeSignals(process.stdin.isTTY === true);
@@ -38,27 +38,27 @@ export function createProcessContext(): CliContext {
     ownCommand: findOwnCommand(process.env.PATH, cwd, script),
     pid: process.pid,
     startAgain: (args, socket) =>
-      // The folder is given as a path: another folder may have come to its place, with the next version in it.
+      // The folder is given as a path: an upgrade may have put another folder in its place.
       again(args, {
         cwd,
         env: ownEnv,
         stdio: socket === undefined ? ["ignore", "pipe", "ignore"] : ["inherit", "inherit", "inherit", socket, "ipc"],
       }),
-    // A group of its own: the terminal sends Ctrl-C to all of this one.
+    // In a process group of its own: the terminal sends Ctrl-C to all of this one.
     startApart: (args, place) => again(args, { ...place, detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] }),
     endWithParent() {
-      // The child of another supervisor has no such channel, and no parent to hear from.
+      // A child of another supervisor has no such channel, and hears of no parent.
       if (process.connected === undefined) return;
       const end = () => signals.take("the end of its supervisor");
-      // It may have ended while this process was still being loaded.
+      // The parent may have ended while this process was loading.
       if (process.connected) process.once("disconnect", end);
       else end();
-      // It is only listened to, and keeps nothing running.
+      // The channel is only listened to, and must not keep the process alive.
       process.channel?.unref();
       signals.onHangUp(() => {});
     },
     tellParent(message) {
-      // It has just ended: `disconnect` reports that.
+      // The parent has just ended, which `disconnect` reports.
       if (process.connected) process.send?.(message, undefined, undefined, () => {});
     },
     onHangUp: signals.onHangUp,
@@ -76,7 +76,7 @@ export function createProcessContext(): CliContext {
   };
 }
 
-/** Adds what `.env` in the working directory says; what the environment says already wins. */
+/** Adds the values of `.env` in the working directory. Values of the environment come first. */
 export function loadDotEnv(cwd: string): void {
   const path = join(cwd, ".env");
   if (!existsSync(path)) return;
@@ -97,7 +97,7 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 function takeSignals(startedAtTerminal: boolean) {
   const controller = new AbortController();
-  // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
+  // A command listens once for each call in flight. Node would report more than ten listeners as a leak on stderr.
   setMaxListeners(0, controller.signal);
   let firstAt: number | undefined;
   const take = (name: string) => {
@@ -110,15 +110,15 @@ function takeSignals(startedAtTerminal: boolean) {
   };
   process.on("SIGINT", take);
   process.on("SIGTERM", take);
-  // A terminal that is closed sends it.
+  // The signal of a closed terminal.
   process.on("SIGHUP", take);
   return {
     signal: controller.signal,
     take,
-    /** See `CliContext`. A later one takes the place of the one before. */
+    /** See `CliContext`. A later listener replaces an earlier one. */
     onHangUp(listener: () => void): void {
       process.off("SIGHUP", take);
-      // Where the terminal that it was started at has been closed, it ends as any command.
+      // When its terminal has been closed, the process ends like any command.
       process.on("SIGHUP", () => (startedAtTerminal && !isatty(0) ? take("SIGHUP") : listener()));
     },
   };

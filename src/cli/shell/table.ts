@@ -1,31 +1,31 @@
 import stringWidth from "string-width";
 import { hangText, wrapText } from "./output.ts";
 
-/** Texts in tables and fields are safe for a terminal already, and may be styled. */
+/** Texts in tables and fields are already safe for a terminal, and may be styled. */
 
 export interface TableColumn {
   title: string;
-  /** Numbers stand right. Default left. */
+  /** Numbers are aligned right. Default left. */
   align?: "left" | "right";
   /** The column is never broken: the reader copies its ids and keys into the next command. Default false. */
   keep?: boolean;
-  /** Left out where no row has anything in it. Default false. */
+  /** Left out where all of its cells are empty. Default false. */
   optional?: boolean;
 }
 
 export type Field = readonly [title: string, value: string];
 
 const gap = "  ";
-/** Columns below which a value next to its title would be a ladder of single words. */
+/** With fewer columns, a value next to its title would have a single word on each line. */
 const leastRoom = 24;
-/** Words up to this width stay whole; longer ones, addresses and keys, are broken where a row would not fit otherwise. */
+/** Words up to this width stay whole. Longer ones, such as addresses and keys, are broken where the row would not fit. */
 const widestWord = 32;
 
 /**
- * Aligned columns for people. When the terminal is too narrow, cells go on below themselves, except those of `keep`
- * columns; when even that does not fit, each row is printed as lines of "title value". Nothing is cut.
+ * Aligned columns for people. In a narrow terminal, cells are broken into lines, except those of `keep` columns. If even that does
+ * not fit, each row is printed as lines of "title value". Nothing is cut.
  *
- * @param width columns of the terminal; absent: as wide as the content
+ * @param width columns of the terminal. Absent: no limit
  */
 export function formatTable(columns: readonly TableColumn[], rows: string[][], width?: number): string {
   const layout = layOutTable(columns, rows, width);
@@ -33,8 +33,8 @@ export function formatTable(columns: readonly TableColumn[], rows: string[][], w
 }
 
 /**
- * A table whose widths are settled by a sample, e.g. the first page, so that rows can follow page after page; each text ends in a
- * line break. Later cells that are longer push their line out of alignment, or on a terminal go on below themselves.
+ * A table whose widths come from a sample, e.g. the first page, so that rows can follow page by page. Each text ends in a line
+ * break. Later cells that are longer break the alignment of their line. On a terminal they are broken into lines.
  */
 export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number) {
   const columns = all.flatMap((column, index) =>
@@ -70,13 +70,13 @@ export function layOutTable(all: readonly TableColumn[], sample: string[][], wid
     }).join("");
   };
   return {
-    /** Empty where rows are printed as records, which carry their own titles. */
+    /** Empty where rows are printed as records with their own titles. */
     head: () => toLines(columns.map(({ title }) => title)),
     rows: (rows: string[][]) => rows.map((row) => toLines(columns.map(({ index }) => row[index] ?? ""))).join(""),
   };
 }
 
-/** The widest of those that may be broken give way first; `undefined` when the table cannot fit. */
+/** The widest of the breakable columns become narrower first. `undefined` when the table cannot fit. */
 function fitWidths(columns: TableColumn[], natural: number[], least: number[], width = Number.POSITIVE_INFINITY) {
   const room = width - gap.length * (columns.length - 1);
   for (let most = Math.min(room, Math.max(0, ...natural)); most >= 0; most -= 1) {
@@ -90,8 +90,8 @@ function fitWidths(columns: TableColumn[], natural: number[], least: number[], w
 }
 
 /**
- * One object as lines of "title  value", titles aligned. Values are never cut; on a terminal they go on below
- * themselves, and begin below their title where they would have no room next to it.
+ * One object as lines of "title  value", with aligned titles. Values are never cut. On a terminal they are broken into lines, and
+ * begin below their title where the room next to it is too small.
  */
 export function formatFields(fields: readonly Field[], width?: number): string {
   const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));

@@ -17,7 +17,7 @@ import { hangText, type Output, terminalText } from "../shell/output.ts";
 import { ask, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
 
-/** What a way of sending needs in the environment, and the destinations that it makes. */
+/** The environment variables of a way of sending, and its destinations. */
 export interface Choice {
   values: Record<string, string>;
   destinations: string[];
@@ -33,8 +33,8 @@ export interface ChoosingRun {
 type FoundBot = Awaited<ReturnType<typeof findBot>>;
 
 /**
- * A bot that Telegram knows, and a group or channel that it may write to: the one of `--chat`, or the one that shows up.
- * @throws AppError for what cannot be used, where nobody can be asked for something else
+ * A bot that Telegram knows, and a group or channel in which it may write: the one of `--chat`, or the first that the bot hears of.
+ * @throws AppError for unusable values, where nobody can be asked for others
  */
 export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
   const { context, output, options } = run;
@@ -88,7 +88,7 @@ async function findBot({ context: { env, signal }, output, prompts }: ChoosingRu
   }
 }
 
-/** The first chat that shows up, or the first that a person agrees to where one can be asked. */
+/** The first chat that the bot hears of, or the first that the person agrees to. */
 async function waitForChat(run: ChoosingRun, { session, description }: FoundBot): Promise<string> {
   const { context, output, prompts, options } = run;
   if (!options.yes) {
@@ -113,7 +113,7 @@ async function waitForChat(run: ChoosingRun, { session, description }: FoundBot)
   });
 }
 
-/** A bot that is in a group already may have one to propose, and then nothing is to be done in Telegram. */
+/** Prints how to add the bot. A bot that is already in a group may suggest it, and then nothing is to be done in Telegram. */
 async function tellWhatToDo({ context, output }: ChoosingRun, botId: string, description: BotDescription) {
   for (const line of howToAdd(botId, description)) {
     for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
@@ -135,8 +135,8 @@ function nameOf({ type = "chat", title, id }: KnownChat): string {
 }
 
 /**
- * A mail server, who sends, and who gets it. The test shows whether the server takes all of that.
- * @throws AppError `usage` for what is missing where nobody can be asked
+ * A mail server, a sender and the recipients. The test shows whether the server accepts all of them.
+ * @throws AppError `usage` for missing values where nobody can be asked
  */
 export async function chooseMail({ context: { env }, prompts, options }: ChoosingRun): Promise<Choice> {
   const smtpUrl = envText(env, "SMTP_URL") ?? (await askForServer(prompts));
@@ -191,7 +191,7 @@ async function askForSender(prompts: Prompts | undefined, user: string, to: read
   });
 }
 
-/** Empty for an address that cannot be read; the configuration says what is wrong with it. */
+/** Empty for an address that cannot be read. The configuration reports the mistake. */
 export function userOf(smtpUrl: string): string {
   try {
     return decodeURIComponent(new URL(smtpUrl).username);

@@ -4,14 +4,14 @@ import type { CliContext } from "../shell/context.ts";
 import { terminalText } from "../shell/output.ts";
 
 interface TextOptions {
-  /** Why a value cannot be taken. */
+  /** The reason against a value. */
   check(value: string): string | undefined;
   placeholder?: string;
-  /** What Enter alone means. */
+  /** The value when Enter alone is pressed. */
   initial?: string;
 }
 
-/** Questions on stderr. Each throws `cancelled` at Ctrl-C or Escape, and what the context's signal is aborted with. */
+/** Questions on stderr. Each throws `cancelled` at Ctrl-C or Escape, and the reason of the context's aborted signal. */
 export type Prompts = NonNullable<Awaited<ReturnType<typeof openPrompts>>>;
 
 /** Undefined where nobody can be asked. @param stopped the message at Ctrl-C */
@@ -40,13 +40,13 @@ export async function openPrompts(context: CliContext, stopped: string) {
       };
       return (await answered(clack.text({ ...common, message, ...hints, validate }))).trim();
     },
-    /** Nothing of what is typed is shown. */
+    /** The typed text is not shown. */
     secret: async (message: string) => (await answered(clack.password({ ...common, message }))).trim(),
     confirm: (message: string) => answered(clack.confirm({ ...common, message: terminalText(message) })),
   };
 }
 
-/** @throws AppError `usage` for what is missing where nobody can be asked */
+/** @throws AppError `usage` for a missing value where nobody can be asked */
 export function ask(prompts: Prompts | undefined, missing: string, hint: string): Prompts {
   if (prompts !== undefined) return prompts;
   throw new AppError("usage", missing, { hint });

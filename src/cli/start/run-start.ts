@@ -23,17 +23,17 @@ const asItWas = ".env is as it was";
 const stopped = `Stopped; ${asItWas}.`;
 
 /**
- * Asks for a way to people, proves it with a test of the relay that then serves, and only then writes `.env`. Whatever
- * ends it before leaves `.env` as it was.
+ * Asks for a way to reach people, tests it with the relay that then serves, and only then writes `.env`. An earlier end leaves
+ * `.env` unchanged.
  */
 export async function runStart(options: StartOptions, context: CliContext, output: Output): Promise<void> {
   const prompts = await openPrompts(context, stopped);
   const run = { options, context, output, prompts };
   const choice = await chooseUntilItWorks(run);
-  // What cannot be written is said before anything is sent.
+  // A file that cannot be written is reported before anything is sent.
   await planEnvFile(context.cwd, choice.values);
   const env = { ...context.env, ...choice.values };
-  // It serves afterwards, so the test goes the real way and stands in its log.
+  // The same relay serves afterwards, so the test takes the real way and is in its log.
   const own = await runOwnRelay({ ...context, env });
   try {
     const tests = await sendTests(run, own, choice.destinations);
@@ -63,7 +63,7 @@ export async function runStart(options: StartOptions, context: CliContext, outpu
   }
 }
 
-/** Somebody who can be asked gets another try where a server or a chat refuses. */
+/** A person who can be asked gets another try where a server or a chat refuses. */
 async function chooseUntilItWorks(run: ChoosingRun): Promise<Choice> {
   const { context, output, options, prompts } = run;
   const way = await chooseWay(options, prompts);
@@ -89,7 +89,7 @@ async function chooseUntilItWorks(run: ChoosingRun): Promise<Choice> {
   }
 }
 
-/** Leaves out the values that were refused, so that they are asked for anew. */
+/** Leaves out the refused values, so that they are asked for anew. */
 function withoutLogin(env: CliContext["env"]): CliContext["env"] {
   return { ...env, TELEGRAM_BOT_TOKEN: undefined, SMTP_URL: undefined, EMAIL_FROM: undefined };
 }
@@ -111,7 +111,7 @@ async function chooseWay(options: StartOptions, prompts: Prompts | undefined): P
   ]);
 }
 
-/** @throws AppError `failed` unless each has it. */
+/** @throws AppError `failed` unless every destination has received its test. */
 async function sendTests(
   { context, output }: ChoosingRun,
   { relay, config }: OwnRelay,
@@ -134,7 +134,7 @@ async function sendTests(
   });
 }
 
-/** Warns of what will keep alerts from going where the test went. */
+/** Warns of settings that keep alerts from the destination of the test. */
 async function warn(
   { context: { env }, output }: ChoosingRun,
   { values, destinations }: Choice,
@@ -152,7 +152,7 @@ async function warn(
   }
 }
 
-/** Without what is secret. */
+/** Without secrets. */
 function describeChange({ before }: EnvFileChange, values: Record<string, string>) {
   return Object.entries(values).map(([variable, value]) => {
     const old = before[variable];
@@ -182,7 +182,7 @@ async function endPanel(
   const link = loginLink(relay.publicUrl, adminToken, context.now());
   const isPublic = config.server.publicUrl !== undefined;
   const first = isPublic ? "" : "put it where the service reaches it (README, Deploy), set PUBLIC_URL, then: ";
-  // Both hold a secret, so they are not written where it may be kept.
+  // Both contain a secret, so they are only written to a terminal.
   const isShown = context.isTty.stdout;
   const hookUrl = `${relay.localUrl}/hooks/${webhookSecret.reveal()}`;
   return [

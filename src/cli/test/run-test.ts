@@ -21,22 +21,22 @@ import { connectRelay, type RelayClient, type RelayConnection, type RelayRun } f
 
 interface TestOptions {
   severity: Severity;
-  /** Milliseconds to wait for all of them together. */
+  /** The wait for all of them together. Milliseconds. */
   timeout: number;
 }
 
 export interface DirectTestOptions extends TestOptions {
-  /** Names of destinations; one that is not configured is refused before anything is sent. */
+  /** Names of destinations. An unknown one is refused before anything is sent. */
   to: readonly string[];
 }
 
-/** What has become of the test of one destination. */
+/** The result of the test of one destination. */
 export interface DirectTest {
   destination: string;
-  /** The alert's id on the log. */
+  /** The alert's id in the log. */
   id: string;
   page: string;
-  /** False: an earlier test was still on its way, or only just sent, and is this one. */
+  /** False: an earlier test that is on its way, or was just sent, counts as this one. */
   isNew: boolean;
   receivedAt: number;
   timedOut: boolean;
@@ -44,7 +44,7 @@ export interface DirectTest {
   deliveries: DeliveryDetailView[];
 }
 
-/** Posts to the relay's own hook, as a sender does, and follows what becomes of it. */
+/** Posts to the relay's own hook like a sender, and follows the alert. */
 export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: TestOptions): Promise<void> {
   const { context, output } = run;
   const connection = await connectRelay(run);
@@ -69,7 +69,7 @@ export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: 
   if (!ok) context.setExitStatus(1);
 }
 
-/** Straight to these destinations. */
+/** Sends directly to these destinations. */
 export async function sendDirectTests(run: RelayRun, options: DirectTestOptions): Promise<void> {
   const { context, output } = run;
   const { client } = await connectRelay(run);
@@ -101,7 +101,7 @@ export function toTests(tests: readonly DirectTest[]): object[] {
   }));
 }
 
-/** Sends one to each, and waits until all are settled or the time has run out. */
+/** Sends a test to each, and waits until all are settled or the time is over. */
 export async function testDestinations(
   run: RelayRun,
   client: RelayClient,
@@ -126,15 +126,15 @@ async function settle(run: RelayRun, client: RelayClient, id: string, timeoutMs:
 }
 
 interface TestFacts {
-  /** The beginning of its title; the name of this machine goes behind it. */
+  /** The beginning of its title. The name of this machine follows. */
   begins: string;
   text?: string;
   severity: string;
-  /** The command that sends it. */
+  /** The name of the sending command. */
   source: string;
 }
 
-/** Posts one alert, marked as a test, as a sender does. Its own id and time, so that no two tests are taken for one. */
+/** Posts one alert, marked as a test, like a sender. It has its own id and time, so that no two tests look the same. */
 export async function postTest(client: RelayClient, secret: Secret, now: number, { begins, ...facts }: TestFacts) {
   const host = hostname();
   const eventId = `${facts.source}-${host}-${now}`;
@@ -142,7 +142,7 @@ export async function postTest(client: RelayClient, secret: Secret, now: number,
   return { id: await client.postToHook(secret, body, { "x-tocsin-test": "1" }), body };
 }
 
-/** @param difference how it was stored otherwise than it was sent, see `describeStored` */
+/** @param difference between the stored and the sent alert, see `describeStored` */
 export function describeSpoiled(difference: string): string {
   return `The test ${difference}. Something in front of the relay changes what is posted.`;
 }
@@ -173,7 +173,7 @@ function countReached(deliveries: readonly DeliveryDetailView[], timedOut: boole
   return timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
 }
 
-/** Where each is configured. @throws AppError `usage` for a name that none has. */
+/** The place where each is configured. @throws AppError `usage` for an unknown name. */
 async function findConfigured(client: RelayClient, names: readonly string[]): Promise<Map<string, string>> {
   const known = new Map((await client.listDestinations()).map(({ name, definedAt }) => [name, definedAt]));
   const unknown = names.filter((name) => !known.has(name));

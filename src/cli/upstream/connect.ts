@@ -7,7 +7,7 @@ import { createPricingClient, type PricingClient } from "../../upstream/pricing-
 import type { Run } from "../command.ts";
 import { readConfig } from "../relay/connect-relay.ts";
 
-/** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
+/** `source`: its own account is asked. Default: the account of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;
 
 /** The client of `ALERTING_URL`, or of a source's account. Throws `config_invalid` when it is not configured. */
@@ -28,7 +28,7 @@ export function connectPricing(run: Run): PricingClient {
 
 function surroundings({ context: { now, random, sleep }, output }: Run) {
   const onRetry = (error: AppError, waitMs: number) => {
-    // A note that cannot be printed must not end the request that it is about.
+    // A note that cannot be printed must not end its request.
     output.note(`${error.message}; trying again in ${lengthOf(waitMs)}`).catch(() => {});
   };
   return { now, random, sleep, onRetry };

@@ -15,14 +15,14 @@ import type { HistoryOptions } from "./upstream.ts";
 
 type AskedHistory = HistoryOptions & { key: string };
 
-/** The interface covers up to 7 days. */
+/** The interface gives up to 7 days. */
 const longestRangeMs = 7 * 86_400_000;
-/** `--from -7d` is a little more than 7 days: some time has passed since it was read, and instants are whole seconds. */
+/** `--from -7d` is a little more than 7 days: time has passed since it was read, and instants are whole seconds. */
 const rangeSlackMs = 60_000;
 const plotHeight = 12;
 const widestPlot = 120;
 
-/** `tocsin upstream history`: the curve in the terminal, and as a picture in files. */
+/** `tocsin upstream history`: the curve in the terminal, and as a picture in a file. */
 export async function showHistory(run: AccountRun, options: AskedHistory): Promise<void> {
   const { context, output } = run;
   const { key, from: fromAt, to: toAt, granularity } = options;

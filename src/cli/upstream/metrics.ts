@@ -5,7 +5,7 @@ import { type AccountRun, connectAlerting } from "./connect.ts";
 import { createLooseTable } from "./panels.ts";
 import type { MetricsOptions } from "./upstream.ts";
 
-/** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
+/** `tocsin upstream metrics`: one page, or with `--all` every page, in the memory of one page. */
 export async function listMetrics(run: AccountRun, options: MetricsOptions): Promise<void> {
   const { chain: chainId, token: tokenAddresses, pool: poolAddresses, key: keys, page: firstPage } = options;
   const { context, output } = run;
@@ -19,7 +19,7 @@ export async function listMetrics(run: AccountRun, options: MetricsOptions): Pro
   if (!output.json) await output.note(`page ${page}: ${countOf(items.length, "metric")}; --all reads every page`);
 }
 
-/** Pages as they come. The first settles columns and widths of all. */
+/** Prints pages as they come. The first page sets columns and widths for all. */
 async function printAll({ output }: AccountRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
   const draw = createLooseTable(output);
   const count = { pages: 0, metrics: 0 };

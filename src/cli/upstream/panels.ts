@@ -6,7 +6,7 @@ import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-clie
 import { type Output, terminalText } from "../shell/output.ts";
 import { layOutTable } from "../shell/table.ts";
 
-/** Anybody who holds a hook's address can send alerts, so it is shown only when that is asked for. */
+/** Anybody who knows a hook's address can send alerts, so it is only shown on request. */
 export function showAccount(account: Account, { showSecrets }: { showSecrets?: boolean }) {
   const { alertOutputs, apiKeyExpiresAt: at } = account;
   const { webhookUrl } = alertOutputs;
@@ -93,7 +93,7 @@ export function formatNumber(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : groupDigits(String(value));
 }
 
-/** To the cent; between a dollar and a thousand with up to `fraction` digits, and below with `significant` ones. */
+/** To the cent. Between a dollar and a thousand with up to `fraction` digits, below a dollar with `significant` ones. */
 function dollars(fraction: number, significant: number) {
   return (value: number | null | undefined): string => {
     if (value === null || value === undefined) return "–";
@@ -107,16 +107,16 @@ function dollars(fraction: number, significant: number) {
 /** An amount of money: `$1,234.57`, `$0.001235`. */
 export const formatUsd = dollars(2, 4);
 
-/** A price with the digits that matter: `$91,204.15`, `$1.000213` (a stable coin a little off), `$0.00001234`. */
+/** A price with its relevant digits: `$91,204.15`, `$1.000213` (a stable coin a little off), `$0.00001234`. */
 export const formatPrice = dollars(6, 6);
 
 const leading = ["id", "key", "symbol", "name", "chainId", "chain", "address"];
-/** What is copied into the next command is never cut. */
+/** Fields that are copied into the next command are never cut. */
 const copied = /(^|\.)(id|key|address)$|(Id|Key|Address)$/;
 
 /**
- * A table of objects whose fields nobody documents, page by page. Columns are the fields that any item of the first page has a
- * value for, nested ones as `outer.inner`, the usual names first. What is returned draws the next page.
+ * A table of objects with undocumented fields, page by page. Columns are the fields with a value in any item of the first page,
+ * nested ones as `outer.inner`, the usual names first. The returned function draws the next page.
  */
 export function createLooseTable({ style, width }: Pick<Output, "style" | "width">) {
   let draw: ((items: readonly object[]) => string) | undefined;
@@ -141,7 +141,7 @@ export function createLooseTable({ style, width }: Pick<Output, "style" | "width
   };
 }
 
-/** Nested objects become dotted names, three levels deep; what is deeper, and lists, are one value. */
+/** Nested objects become dotted names, three levels deep. Deeper ones, and lists, are one value. */
 function flatten(item: object, prefix = "", depth = 0): [string, unknown][] {
   return Object.entries(item).flatMap(([name, value]): [string, unknown][] => {
     const isNested = typeof value === "object" && value !== null && !Array.isArray(value) && depth < 2;

@@ -21,7 +21,7 @@ const showSecrets = flag("show the webhook's address in full");
 const alerting = async (run: Run<{ source?: string }>) => (await import("./connect.ts")).connectAlerting(run);
 const pricing = async (run: Run) => (await import("./connect.ts")).connectPricing(run);
 
-/** Prints what the service has answered: as it is for machines, as a panel for people. */
+/** Prints the service's answer: unchanged for machines, as a panel for people. */
 async function tell<T>({ output }: Run, asked: Promise<T>, panel: (answer: T) => Panel): Promise<void> {
   const answer = await asked;
   await output.result(answer, () => panel(answer));
@@ -29,7 +29,7 @@ async function tell<T>({ output }: Run, asked: Promise<T>, panel: (answer: T) =>
 
 type Listed = { data: object[]; meta?: Record<string, unknown> | null };
 
-/** Prints a list whose fields nobody documents. */
+/** Prints a list of objects with undocumented fields. */
 async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {
   const answer = await asked;
   const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;
