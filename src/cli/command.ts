@@ -9,7 +9,6 @@ import { formatFields } from "./shell/table.ts";
 /** One command, or a group: adds itself to the command line that is being built. */
 export type Entry = (parent: Command, context: CliContext) => void;
 
-/** The things that a command works with. */
 export interface Run<Flags = unknown> {
   context: CliContext;
   output: Output;
@@ -22,7 +21,6 @@ export type Given<A extends Readers, O extends Readers> = {
   [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
 } & GivenOptions<O>;
 
-/** The values of a command with these options. */
 export type GivenOptions<O extends Readers> = {
   [K in keyof O]: O[K] extends Reader<infer T, infer S>
     ? S extends { required: true } | { default: string }
@@ -55,7 +53,6 @@ export interface CommandSpec<A extends Readers, O extends Readers> {
 // biome-ignore lint/complexity/noBannedTypes: what a command without arguments is given
 export type None = {};
 
-/** One command of the command line. */
 export function command<A extends Readers = None, O extends Readers = None>(spec: CommandSpec<A, O>): Entry {
   const { name, says, summary = says, args = {}, options = {}, environment = {}, examples } = spec;
   nameCommand(name);
@@ -96,7 +93,6 @@ export function group(spec: GroupSpec & { commands: readonly Entry[] }): Entry {
   };
 }
 
-/** The words of the command. */
 export function pathOf(self: Command): string {
   return self.parent === null ? self.name() : `${pathOf(self.parent)} ${self.name()}`;
 }

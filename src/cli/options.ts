@@ -32,9 +32,7 @@ export interface Settings {
   short?: string;
   /** In the form in which a person writes it. */
   default?: string;
-  /** The option is required. */
   required?: true;
-  /** The argument may be omitted. */
   optional?: true;
   isHidden?: true;
 }
@@ -63,7 +61,6 @@ export const duration = reader(parseDuration, { word: "duration" });
 /** Epoch milliseconds. */
 export const instant = reader((given, { now }) => parseInstant(given, now()), { word: "time" });
 
-/** A trading pair. */
 export const pair = reader(parsePair, { word: "pair" });
 
 /** A whole number within bounds, inclusive. */

@@ -107,9 +107,7 @@ async function collect(
 
 const bodyOf = ({ body, bodyEncoding }: Said<"findRefused">) => Buffer.from(body, bodyEncoding);
 
-/**
- * `tocsin refused relay`. Each request is relayed by a call of its own: a failure in between leaves the earlier ones relayed, once.
- */
+/** `tocsin refused relay`: relays each request by its own call, so that a failure leaves the earlier ones relayed, once. */
 async function relayRefused(
   { ids = [], yes: isAgreed, ...given }: Filters & { ids?: string[]; yes?: boolean },
   run: RelayRun,

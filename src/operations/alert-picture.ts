@@ -13,15 +13,12 @@ import { shortAddress } from "../core/subject-name.ts";
 
 export interface AlertPicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
-  /**
-   * The last seven days of a metric, cached and bounded. Undefined when they are not known now. Absent: no service is configured.
-   */
+  /** The last seven days of a metric, bounded. Undefined when they are not known now. Absent: no service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   toPng(svg: string): Promise<DeskResult>;
   clock: Clock;
 }
 
-/** The most alerts of one key that are looked at. */
 const mostKeyEvents = 60;
 const mostDrawings = 16;
 /** How long a drawing waits for the service before it uses the values of the alerts. */

@@ -40,7 +40,6 @@ const minuteMs = 60_000;
 /** Two assets may have one symbol: a price this far from the metric's own is that of another asset. */
 const farthestTicker = 0.2;
 
-/** The key of a pool's state among the questions. */
 export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "address">): string {
   return `${chain} ${address}`;
 }

@@ -17,7 +17,6 @@ export interface MarketFacts {
   unit?: string;
   /** Figures of the metric's pool, USD. */
   pool?: { tvl?: number; volume?: number };
-  /** Prices of the metric's token, USD. */
   ticker?: { cex: number; dex: number };
 }
 

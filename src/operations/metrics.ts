@@ -252,9 +252,7 @@ function ofDestinations(read: (destination: DestinationView, input: MetricsInput
     input.destinations.map((one) => [{ destination: one.name }, read(one, input)]);
 }
 
-/**
- * Destinations of `TELEGRAM_CHAT_IDS` are named by chat ids. In metrics they are named by their place in the list: `telegram:1`.
- */
+/** Destinations of `TELEGRAM_CHAT_IDS` are named by chat ids. In metrics their place in the list is the name: `telegram:1`. */
 function nameDestination(labels: Labels, { destinations }: MetricsInput): Labels {
   const { destination = "" } = labels;
   if (!/^telegram:-\d+$/.test(destination)) return labels;

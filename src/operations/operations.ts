@@ -109,7 +109,6 @@ interface WatchedAccount {
   putBack(): Promise<"put-back" | "unchanged">;
 }
 
-/** The views of a running relay on itself. */
 class RelayViews {
   readonly #looks: ReturnType<typeof createStoreLooks>;
   readonly troubles: ReturnType<typeof createTroubles>;

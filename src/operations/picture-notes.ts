@@ -130,7 +130,6 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
       const isKnown = noted.get(message.destination)?.has(message.id) ?? false;
       if (!isKnown) note(message, { result: "linked" });
     },
-    /** Notes that the picture was fetched. */
     noteFetched(message: PicturedMessage): void {
       const before = noted.get(message.destination)?.get(message.id);
       const { times, afterMs } = before?.outcome ?? {};

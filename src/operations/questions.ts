@@ -19,7 +19,6 @@ const failedPauseMs = 5 * minuteMs;
 /** How long an answer is used again. */
 const keepMs = 5 * minuteMs;
 const mostKept = 100;
-/** The most questions without an answer. */
 const mostWaiting = 4;
 /** How long nothing is given after a failure. */
 const keepFailureMs = minuteMs;
@@ -88,7 +87,6 @@ export class Breaker {
   }
 }
 
-/** Calls of the last hour. */
 export function callsOf(budget: Budget): MarketServiceView["calls"] {
   return { made: budget.made(), most: budget.most };
 }

@@ -61,8 +61,7 @@ async function findStoreReasons(
   draining: AbortSignal,
   spools: boolean,
 ): Promise<string[]> {
-  // A stopping relay answers no at once, also to a question that is under way: a balancer must not learn it late, or from an old
-  // yes.
+  // A stopping relay answers no at once, also to a question under way: a balancer must not get an old yes.
   const asked = draining.aborted ? undefined : within(store.health(), longestLookMs, clock, draining);
   const health = await asked?.catch(() => undefined).then((found) => found ?? lastHealth?.());
   if (draining.aborted) return ["it is being stopped"];
@@ -104,10 +103,7 @@ export function createStoreLooks(
       found.then(settle, () => settle());
       return found;
     },
-    /**
-     * The result of the last look, while it is recent: a busy store answers slowly. After a clock was set back nothing counts as
-     * recent.
-     */
+    /** The result of the last look, while it is recent: a busy store answers slowly. After a clock was set back none is recent. */
     lastHealth: () =>
       last !== undefined && Math.abs(clock.now() - last.at) < longestCommitMs ? last.found : undefined,
   };

@@ -10,7 +10,6 @@ export interface RefusedDeps {
   store: RefusedLog;
   /** The idempotency key that the sender gave, signed or not. Undefined when it gave none. */
   keyOf(refused: RefusedDetail): string | undefined;
-  /** Accepts the released request. */
   inbox: Inbox;
   clock: Clock;
   newId: NewId;

@@ -7,7 +7,6 @@ import { groupBy } from "../ground/group-by.ts";
 export interface RelaysDeps {
   /** As of the last look. */
   relays(): readonly RelayView[];
-  /** The id of this relay. */
   selfId: string;
   /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
@@ -15,10 +14,7 @@ export interface RelaysDeps {
   isAlone: boolean;
 }
 
-/**
- * A running relay reports every three seconds. After fifteen without a report the others take its lanes over, and it is not shown
- * any more.
- */
+/** A running relay reports every three seconds. After fifteen without a report the others take its lanes over and hide it. */
 const unheardAfterMs = 8_000;
 
 /** The relays that run on this database, from their reports of the last seconds: this relay first, then by name and start. */

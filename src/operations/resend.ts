@@ -44,7 +44,6 @@ export interface ResendDeps {
   listMutes(includeEnded: true): Promise<Mute[]>;
   /** The worse of the destination's own health and its account's. */
   healthOf(destination: string): DestinationHealth;
-  /** Whether a person has paused it. */
   isPaused(destination: string): boolean;
   /** Probes it at once; see `Operations.tryDestination`. */
   tryDestination(name: string): Promise<TryResult>;
@@ -52,14 +51,9 @@ export interface ResendDeps {
   log: Log;
 }
 
-/**
- * The deliveries of one transaction. They take the writing thread some 10 ms, which is the longest wait for an accepted alert.
- */
+/** The deliveries of one transaction. They take the writing thread some 10 ms, which is the longest wait for an accepted alert. */
 const batchSize = 100;
-/**
- * Resends are due after this time, so that those of several transactions are sent together: lanes hear of each one as soon as it is
- * on disk.
- */
+/** Resends are due after this time, so that several transactions are sent together: lanes hear of each one at once. */
 const gatherMs = 250;
 
 /** See `Operations.resend`. */
@@ -167,10 +161,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   return { ...total, left };
 }
 
-/**
- * Why nothing is resent to a destination. One that refuses everything is tried once first: otherwise each resend would fail like
- * the first.
- */
+/** Why nothing is resent to a destination. One that refuses everything is tried once first: each resend would fail like it. */
 async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string | undefined> {
   const health = deps.healthOf(name);
   if (health !== "dead" && health !== "paused") return undefined;

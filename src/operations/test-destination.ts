@@ -23,9 +23,7 @@ export interface DestinationTestDeps {
 /** The pause between tests: a test takes the place of an alert in a chat's pace, and rings. */
 const leastGapMs = 10_000;
 
-/**
- * See `Operations.testDestination`. The last test is only known in memory: after a restart one more may be on its way, but not two.
- */
+/** See `Operations.testDestination`. The last test is only known in memory: after a restart one more may be on its way. */
 export function createDestinationTests(deps: DestinationTestDeps): Operations["testDestination"] {
   const { store, destinations, clock, newId, log } = deps;
   const last = new Map<string, string>();

@@ -15,7 +15,6 @@ import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
 import { type Breaker, callsOf } from "./questions.ts";
 
-/** Gives the names of tokens, or of pools. */
 export interface NameService {
   /**
    * Asks for addresses of one chain. Gives names that are safe for messages, by address in lower case. An address without a name is
@@ -24,7 +23,6 @@ export interface NameService {
   ask(chain: string, addresses: readonly string[], options: { signal: AbortSignal }): Promise<Map<string, string>>;
   /** The breaker of the interface that is asked. */
   breaker: Breaker;
-  /** The most addresses of one call. */
   mostAtOnce: number;
   mostAnHour: number;
 }

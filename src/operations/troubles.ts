@@ -24,7 +24,6 @@ export interface TroublesDeps
     Partial<Pick<Operations, "spool" | "relays">> {
   destinations(): Promise<DestinationView[]>;
   lastAlertAt(): Promise<number | undefined>;
-  /** Whether the account's outputs can be put back. */
   canPutBack(source?: string): boolean;
   /** Like `Administration.health`, but some seconds old: each look commits. */
   health(): Promise<StoreHealth>;
@@ -46,10 +45,7 @@ const degradedForMs = 5 * 60_000;
 /** A pace, or some retries, may take this long. A longer wait is a backlog. */
 const waitsForMs = 10 * 60_000;
 const unroutedForMs = 60_000;
-/**
- * Older failures that were not resent are only on the destination's card: nobody resends them any more, and here they would stay
- * for ever.
- */
+/** Older failures are only on the destination's card: nobody resends them any more, and here they would stay for ever. */
 const undeliveredForMs = 24 * 60 * 60_000;
 
 export function createTroubles(deps: TroublesDeps) {

@@ -58,9 +58,7 @@ export function alertPanel(
 /** A wait that needs no explanation. */
 const shortWaitMs = 1_000;
 
-/**
- * The alert's value, its distance from the limit, and its time: each number once. `downtimes`: when no relay ran. Absent: unknown.
- */
+/** The alert's value, its distance from the limit, and its time, each once. `downtimes`: when no relay ran. Absent: unknown. */
 export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[]): Fact[] {
   const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
   const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};

@@ -260,7 +260,6 @@ function whyNotNow({ paused, health }: DestinationView): Cell {
   return !isWell(health) && say` (${{ words: failingWords[health] }}: sent when it takes messages)`;
 }
 
-/** The result of asking a destination whether it works. */
 export function triedDestinationPanel(tried: TryResult): Panel {
   const { destination: name, result, health, detail, nextTryAt, waiting } = tried;
   const next = nextTryAt !== undefined && say` It is tried again by itself ${{ at: nextTryAt, isComing: true }}.`;

@@ -20,9 +20,7 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/**
- * Requests whose sender failed the check of its source. `sources`: those that may have refused a request, where they are known.
- */
+/** Requests whose sender failed the check of its source. `sources`: those that may have refused one, where they are known. */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
   const isUnchecked = sources?.every(({ checks }) => checks.length === 0);
   return [

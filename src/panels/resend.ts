@@ -4,10 +4,7 @@ import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
 import { type Action, actsOf, type Cell, emptyOf, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
-/**
- * The deliveries that a resend or a release includes, and the others. `acts`: the possible actions. `isNone`: no action is
- * possible.
- */
+/** The deliveries that a resend or a release includes, and the others. `acts`: possible actions. `isNone`: none is possible. */
 export function failedPanel(
   { destinations, over }: ResendPreview,
   now: number,

@@ -30,10 +30,7 @@ export interface AcceptingOptions {
   listener?: Listener;
   /** Default: the machine's clock, adjusted to the store's. */
   clock?: Clock;
-  /**
-   * Ends the wait at the start for a database that is away. The start then rejects with `cancelled`. Default: the wait does not
-   * end.
-   */
+  /** Ends the wait at the start for a database that is away. The start then rejects with `cancelled`. Default: no end. */
   stop?: AbortSignal;
   /** The relay cannot continue (its database thread has ended), and must be stopped and started anew. */
   onFailed?: (error: Error) => void;

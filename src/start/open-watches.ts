@@ -47,9 +47,7 @@ export interface WatchesDeps extends Common {
 
 export type Watches = Awaited<ReturnType<typeof openWatches>>;
 
-/**
- * Builds the duties of the relay around itself: each one of `watch/` that the configuration asks for. Most are loaded only then.
- */
+/** Builds the duties of `watch/` that the configuration asks for. Most are loaded only then. */
 export async function openWatches(config: Config, deps: WatchesDeps) {
   const { store, clock, log, publicUrl, isShared } = deps;
   const { rules, retention } = config;
@@ -164,9 +162,7 @@ function describe(account: AccountWatch): string | undefined {
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
-/**
- * How the relay asks a watched account. Undefined: no account of that source is watched. Default: the account of the environment.
- */
+/** How the relay asks a watched account. Undefined: the source has no watched account. Default: the account of the environment. */
 export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
   if (!watch.enabled) return undefined;
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;

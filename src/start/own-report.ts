@@ -27,10 +27,7 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
       const hooks = Object.fromEntries(door.sources);
       return { started, ready, reasons, port, ...spooled, accepted: door.counters.alerts, hooks };
     },
-    /**
-     * From now on `readiness` decides whether the relay is ready. `onReady` is called the first time that it is. Until now it was
-     * starting.
-     */
+    /** From now on `readiness` decides whether the relay is ready. `onReady` is called the first time that it is. */
     follow(readiness: Operations["readiness"], onReady: () => void): void {
       look = async () => {
         last = await readiness();

@@ -56,8 +56,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
   const accepting = await startAccepting(options, undo);
   const { secrets, store, server, localUrl, publicUrl, log } = accepting;
   const { runsSince = accepting.clock.now() } = options;
-  // Alerts are accepted from here on, so nothing above does more than accepting needs. The next steps of alerts are loaded
-  // first, and pages last.
+  // Alerts are accepted from here on, so nothing above does more than accepting needs. Pages are loaded last.
   const { startRelaying } = await import("./relaying.ts");
   const relaying = await startRelaying({ ...options, configuration }, accepting, stopping, undo);
 

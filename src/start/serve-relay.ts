@@ -12,10 +12,7 @@ export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "p
   load(fileText: string): Config;
   /** The secrets of the environment and of `sources`. Missing ones are made. */
   secretsOf(config: Config): Promise<ServerSecrets>;
-  /**
-   * Calls the listener at each signal to take over the changed file at once. Default: no signal, and the file is looked at every
-   * two seconds.
-   */
+  /** Calls the listener at each signal to take over a changed file. Default: no signal. The file is also read every two seconds. */
   onTakeOver?(listener: () => void): void;
   /** Hears of each configuration before it comes into force. */
   onConfig(config: Config): void;

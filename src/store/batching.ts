@@ -32,9 +32,7 @@ export interface BatchingOptions<Call, Answer> {
   weightOf(call: Call): number;
   /** Resolves when all calls of the batch have been answered. Never rejects. `answered` is called before the first answer. */
   send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void>;
-  /**
-   * Cores that this process may use. A number above its share, as in a container with a quota, costs a few hundredths of the rate.
-   */
+  /** Cores that this process may use. A number above its quota costs a few hundredths of the rate. */
   cores: number;
   /**
    * Calls that are made in the same turn leave together, also where nothing is under way: for a page that asks several things at

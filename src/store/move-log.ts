@@ -148,8 +148,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
     try {
       const source = await describeState(log);
       const isResumed = isOwn && found.source === source;
-      // Takes the id of its own former run: a kill right after the note was written leaves a mark with an id that the folder
-      // knows.
+      // Takes the id of its former run: a kill right after the note was written leaves a mark with this id.
       const mark = isResumed
         ? found
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });

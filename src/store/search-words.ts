@@ -26,10 +26,7 @@ export function searchableText(id: string, facts: AlertFacts): string {
 
 const mostWords = 20;
 
-/**
- * Splits the text of a search box into words at spaces only: `0.05` and `pool-tvl` are one word each. At most 20. Signs alone are
- * no word.
- */
+/** Splits a search at spaces only: `0.05` and `pool-tvl` are one word each. At most 20. Signs alone are no word. */
 export function splitSearch(text: string): string[] {
   return (
     text

@@ -124,8 +124,7 @@ export const tables = {
     // `fingerprint`: of the body, where a later alert may repeat it. `repeat_of`: the first alert, where this one repeats it.
     fingerprint: maybe(int8),
     repeat_of: maybe(text),
-    // JSON as text: it may hold \u0000, which jsonb refuses, and is always read whole. It comes after all columns that are read
-    // without it.
+    // JSON as text: it may hold \u0000, which jsonb refuses. It comes after all columns that are read without it.
     facts: maybe(free),
     decisions: maybe(free),
     // Pages ask for these of many alerts of a key at once, so the index of keys holds them.

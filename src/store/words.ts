@@ -29,9 +29,7 @@ export function wordsOf(driver: DriverName) {
     isShared: say(false, true),
     /** Follows a SELECT of a row that the transaction relies on: until it ends, nobody deletes the row or changes its key. */
     forKeyShare: say("", "FOR KEY SHARE"),
-    /**
-     * Ends a SELECT of rows that are about to be changed. They are locked in one order, so that no two relays wait for each other.
-     */
+    /** Ends a SELECT of rows to change. They are locked in one order, so that no two relays wait for each other. */
     forUpdate: (order: string) => say("", `ORDER BY ${order} FOR NO KEY UPDATE`),
     /** The same for rows that are about to be removed. Rows that another transaction has locked are left out. */
     forRemoval: (order: string) => say("", `ORDER BY ${order} FOR UPDATE SKIP LOCKED`),
@@ -125,8 +123,7 @@ function wordsOfAlerts(say: Say) {
   return {
     /** The ids of all alerts of the request `r`, as a JSON array. */
     idsOfRequest: say(
-      // The alerts of a request are stored in adjacent rows. No index by request is needed: ids sort by time, and none is older
-      // than its request.
+      // The alerts of a request are in adjacent rows, found by id: ids sort by time, and none is older than its request.
       `(WITH first AS MATERIALIZED (
           SELECT seq FROM alerts WHERE id >= first_id_at(r.received_at) AND request_seq = r.seq ORDER BY id LIMIT 1)
         SELECT json_group_array(id) FROM alerts
@@ -145,9 +142,7 @@ function wordsOfAlerts(say: Say) {
     valueOf: (alert: string) => say(`substr(${alert}.facts ->> '$.value', 1, 100)`, `${alert}.value`),
     /** The bytes of the alert's facts. */
     factsBytesOf: (alert: string) => say(`octet_length(${alert}.facts)`, `${alert}.facts_bytes`),
-    /**
-     * The condition that an alert has this key and a position in a range: after one, up to another. The index of keys answers it.
-     */
+    /** The condition that an alert has this key and a position after one and up to another. The index of keys answers it. */
     isOfKey: (alert: string, key: string, after: string, to: string) =>
       say(
         `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,

@@ -61,10 +61,7 @@ export interface AccountWatchOptions {
 
 export type AccountWatch = ReturnType<typeof createAccountWatch>;
 
-/**
- * The longest time before a finding is confirmed. A running setup may look like somebody else's change, and services answer
- * nonsense for a moment.
- */
+/** A finding is confirmed after this time: a running setup may look like somebody else's change. */
 const longestConfirmMs = 10_000;
 /** How often a service that does not show the account is asked, until people know of it. */
 const blindEveryMs = 5 * 60_000;

@@ -8,7 +8,6 @@ import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.
 
 /** The room on the disk that keeps the alerts. */
 export interface DiskSight {
-  /** Nothing more can be stored. */
   full: boolean;
   /** Absent: the database is on another machine. */
   freeBytes?: number;
@@ -28,9 +27,7 @@ export interface DiskWatchDeps extends WatchDeps {
   isShared: boolean;
 }
 
-/**
- * The thing that is full, as the beginning of a sentence. `low`: the place where this machine's room is short, and its consequence.
- */
+/** The thing that is full, as the beginning of a sentence. `low`: where this machine's room is short, and its consequence. */
 const wordsOf = {
   own: {
     low: "The disk of Tocsin",

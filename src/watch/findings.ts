@@ -43,10 +43,7 @@ export interface DueNotice<Found extends Finding = Finding> {
 export interface FindingRules<Found extends Finding> {
   /** The number of looks in a row that must have a finding before people get a notice. */
   confirmations: 1 | 2;
-  /**
-   * The most notices on one matter a day. Further ones wait until the trouble lasts for ten minutes: the limit hides nothing that
-   * lasts.
-   */
+  /** The most notices on one matter a day. Further ones wait until the trouble lasts for ten minutes. */
   mostADay: number;
   /** Default: a different mark is news. */
   isNews?(matter: Found["matter"], told: string | undefined, mark: string): boolean;

@@ -84,7 +84,6 @@ export type Target = "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
 
 export interface AccountFinding extends Finding<Matter> {
   text: string;
-  /** What the service answered last, in its own words. */
   reason?: string;
   /** Seen once: the next look comes soon, and people get no notice before it. */
   isFirst?: boolean;

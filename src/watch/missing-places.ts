@@ -23,7 +23,6 @@ export interface PlaceRecord extends ShapePlace {
   isGone: boolean;
 }
 
-/** The data of a kind of bodies. */
 export interface Followed {
   /** The requests that brought bodies of the kind. */
   requests: number;

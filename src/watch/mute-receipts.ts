@@ -12,7 +12,6 @@ export interface MuteReceiptsDeps {
   store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
   /** The mutes of the configuration. */
   configured: readonly Mute[];
-  /** The names of all destinations. */
   destinations: ReadonlySet<string>;
   write(mute: Mute, silenced: SilencedKeys): AlertFacts;
   /** The most alert keys that a receipt names. */

@@ -49,9 +49,7 @@ export interface RefusalWatchDeps extends WatchDeps {
   hooks(): ReadonlyMap<string, HookSight>;
 }
 
-/**
- * A sender whose request is accepted within this time is not locked out: somebody else refused requests, which the page shows.
- */
+/** A sender that is accepted within this time is not locked out: somebody else was refused, which the page shows. */
 const tellAfterMs = 60_000;
 const { full } = createTimeFormat("UTC");
 

@@ -242,9 +242,7 @@ export class ShapeCatalogue {
     this.#kinds = this.#kinds.filter((other) => other !== kind);
   }
 
-  /**
-   * Places that are read anew are known again when each shape has come and was described. Until then their absence is not noticed.
-   */
+  /** Places that are read anew are known again when each shape has come and was described. Until then none counts as missing. */
   #restore({ nextNumber, unfollowed, kinds }: SavedCatalogue): void {
     const { isReadAnew = false } = this.options;
     this.#nextNumber = nextNumber;

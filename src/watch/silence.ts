@@ -36,10 +36,7 @@ export type SilenceWatch = Awaited<ReturnType<typeof openSilenceWatch>>;
 const arrivalsName = "silence:arrivals";
 /** Arrivals that a kill loses count as time in which the relay did not run. */
 const saveArrivalsEveryMs = 10 * 60_000;
-/**
- * A clock that has gone back by more than a day is believed after this number of looks, since the forgotten data does not come
- * back.
- */
+/** A clock that has gone back by more than a day is believed after this number of looks, since forgotten data is lost. */
 const looksUntilBelieved = 20;
 /** An alert that could not be routed for longer prevents no notice of a silence. */
 const longestUnroutedMs = 60 * 60_000;

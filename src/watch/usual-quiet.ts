@@ -7,9 +7,7 @@ export interface Span {
 }
 
 export interface QuietHistory {
-  /** Something came in this slot. */
   came(slot: number): boolean;
-  /** The relay ran in this slot. */
   ran(slot: number): boolean;
   /** The latest slot that counts: the one of the last arrival. */
   lastSlot: number;

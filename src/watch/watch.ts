@@ -99,7 +99,6 @@ export class Watch<Memory, View = WatchView> {
     return this.rules.view(this.#memory);
   }
 
-  /** Looks at once. */
   readonly wake = (): void => this.#poll.wake();
 
   readonly run = async (stop: AbortSignal): Promise<void> => {

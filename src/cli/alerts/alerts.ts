@@ -30,7 +30,6 @@ const filterOptions = {
   to: instant("received at or before"),
 };
 
-/** The filters among the options of a command. */
 export function filtersOf(options: AlertFilters): AlertFilters {
   return Object.fromEntries(Object.entries(options).filter(([name]) => name in filterOptions));
 }
@@ -83,10 +82,7 @@ export async function readFullPage(...asked: Parameters<typeof walkLog>): Promis
   return all;
 }
 
-/**
- * The alerts that are asked for at once. One by one, each would wait for the way to the relay and back. The bodies of more might
- * not fit into memory.
- */
+/** Alerts that are asked for at once: one by one, each would wait for the relay. The bodies of more might not fit into memory. */
 const askedAtOnce = 8;
 
 /** The whole record of each alert. A missing one has been removed since its page was read. */

@@ -34,7 +34,6 @@ export async function exportAlerts(run: RelayRun, options: ExportOptions): Promi
   }
 }
 
-/** Gives the number of written alerts. */
 async function writeAlerts(
   { output, context }: RelayRun,
   client: Client,

@@ -13,7 +13,6 @@ import { type RelayClient, type RelayRun, unlessMissing } from "../relay/connect
 import { toSeconds } from "../shell/instants.ts";
 import { fitText, type Output } from "../shell/output.ts";
 
-/** Characters of a title, which may be long. */
 const longestTitle = 60;
 
 /**

@@ -187,9 +187,7 @@ function isBreak(error: unknown): boolean {
   return error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError");
 }
 
-/**
- * The server-sent events of a stream. `onComment`: the relay has sent a sign of life. The memory is bounded by the longest event.
- */
+/** The server-sent events of a stream. `onComment`: a sign of life. The memory is bounded by the longest event. */
 export function readEvents(stream: ReadableStream<Uint8Array>, onComment?: () => void) {
   return stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream({ onComment }));
 }

@@ -18,7 +18,6 @@ import { errorDocument } from "../shell/output.ts";
 import type { ChatsOptions } from "./chats.ts";
 import { type ConfiguredBot, findBots } from "./find-bots.ts";
 
-/** The result for one bot. */
 interface BotOutcome extends ChatsOfBot {
   description?: BotDescription;
   /** Why the bot could not be asked, or not be listened to. */
@@ -132,7 +131,6 @@ async function tellHeard(
   if (known.isFull) await output.note("the bot is in more than 200 chats; the others are not shown");
 }
 
-/** The configured chats, with the bot's rights there. */
 export const configuredPanel = (chats: readonly KnownChat[]): Panel => [
   tableOf(chats, {
     chat: ({ id }) => id,

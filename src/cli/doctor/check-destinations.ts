@@ -18,7 +18,6 @@ export async function checkDestinations(run: RelayRun, { rules }: Config): Promi
   return findings.flat();
 }
 
-/** One of them. */
 export async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
   let channel: Channel | undefined;
   try {

@@ -27,10 +27,7 @@ export async function checkLibrary(): Promise<Finding[]> {
   return [];
 }
 
-/**
- * The folder of the database and the secrets: it exists, is writable, closed to others, and has room. Silent without a folder,
- * which PostgreSQL does not need.
- */
+/** The folder of the database and the secrets. Silent without a folder, which PostgreSQL does not need. */
 export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {
   if (dataDir === undefined) return [];
   const check = "data folder";

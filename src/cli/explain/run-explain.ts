@@ -106,10 +106,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   }
 }
 
-/**
- * The names that the relay here has learned, running or not. For a relay elsewhere only the name in the stored alert. Asks no
- * service.
- */
+/** The names that the relay here has learned, running or not. For a relay elsewhere only the stored alert's. Asks no service. */
 async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
   const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
   if (store !== undefined) {

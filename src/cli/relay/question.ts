@@ -10,8 +10,7 @@ import { connectRelay, type RelayClient, type RelayRun, relayOptions, withClient
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers, S>
   extends Omit<CommandSpec<A, O>, "run"> {
   /**
-   * The route whose answer it shows. `--json` prints the answer as the API gives it. For routes that the log alone answers, see
-   * `withClient`.
+   * The route whose answer it shows. `--json` prints it as the API does. For routes that the log alone answers, see `withClient`.
    */
   of: N;
   /** Further steps belong here, too: a question to the person, a note, the exit status. */

@@ -25,7 +25,6 @@ export async function tellChange(run: AccountRun, plan: OutputsPlan, result: Set
   await run.output.print([...changePanel(run, plan), { kind: "text", text: closingLine(run, result, plan) }]);
 }
 
-/** Reports the whole result. */
 export async function report(run: AccountRun, plan: OutputsPlan, end: SetupEnd): Promise<void> {
   const { output, findings, interrupted, account } = run;
   const { result, test, isUndone = false } = end;
@@ -58,7 +57,6 @@ function whatNext({ names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd)
   return say`${failed} See what is wrong with: ${doctor}. Then run setup again: it sends another test.${undo}${look}`;
 }
 
-/** A table of before and after. */
 export function changePanel({ options }: Run, { before, after }: OutputsPlan): Panel {
   const was = masked(before);
   const will = masked(after);

@@ -51,17 +51,14 @@ import {
 import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 
-/** The state of one run of setup. */
 export interface Run {
   options: SetupOptions;
   context: CliContext;
   output: Output;
   /** For a source: its hook's secret replaces the account's. */
   config: Config;
-  /** The names of the run's account. */
   names: AccountNames;
   client: AlertingClient;
-  /** The address of the service. */
   serviceUrl: string;
   /** Secrets, and the following records. */
   kept: KeptRecords;
@@ -71,7 +68,6 @@ export interface Run {
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel: string | null | undefined;
-  /** All findings so far. */
   findings: Finding[];
   /** An earlier run was interrupted or not confirmed, and left the account in this state. */
   interrupted?: { startedAt: string; account: LeftAs };
@@ -355,10 +351,7 @@ async function rotate(run: Run, plan: OutputsPlan): Promise<OutputsPlan> {
   return { ...plan, after: { ...plan.after, webhookUrl: addressOf(run.hook).url } };
 }
 
-/**
- * The only request that makes a change. A record on disk comes first, since the outcome may stay unknown. The change is then read
- * back.
- */
+/** The only request that makes a change. A record on disk comes first, since the outcome may stay unknown. */
 async function change(run: AccountRun, { before, after }: OutputsPlan): Promise<void> {
   const { client, context, output, progress, startedAt, account } = run;
   const wanted = changeOf(before, after);

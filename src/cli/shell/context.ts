@@ -25,7 +25,6 @@ export interface CliContext {
   cwd: string;
   /** See `findOwnCommand`. */
   ownCommand: string;
-  /** The id of this process. */
   pid: number;
   /**
    * Starts this program anew as a child, with the code that is now on disk. Its environment is this process's original one, without

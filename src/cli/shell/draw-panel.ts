@@ -19,7 +19,6 @@ import { fitText, hangText, type Style, type StyleName, terminalLines, terminalT
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
 
-/** The place where a panel is drawn. */
 interface Pen {
   /** Styles single words, since a text is broken between them. */
   style: Style;
@@ -32,7 +31,6 @@ interface Pen {
   all?: boolean;
 }
 
-/** A panel as text for people. */
 export function drawPanel(panel: Panel, { style, ...pen }: Pen): string {
   const byWords: Style = (name, text) => text.replace(/\S+/g, (word) => style(name, word));
   return `${drawSections(panel, { ...pen, style: byWords }).join("\n\n")}\n`;

@@ -144,10 +144,7 @@ export function terminalLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
 }
 
-/**
- * C0 and C1 controls, bidirectional overrides and isolates, zero-width characters that hide differences, lone
- * surrogates.
- */
+/** C0 and C1 controls, bidirectional overrides and isolates, zero-width characters that hide differences, lone surrogates. */
 const unsafeCharacters =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\p{Cs}/gu;

@@ -40,7 +40,6 @@ export async function openPrompts(context: CliContext, stopped: string) {
       };
       return (await answered(clack.text({ ...common, message, ...hints, validate }))).trim();
     },
-    /** The typed text is not shown. */
     secret: async (message: string) => (await answered(clack.password({ ...common, message }))).trim(),
     confirm: (message: string) => answered(clack.confirm({ ...common, message: terminalText(message) })),
   };

@@ -30,7 +30,6 @@ export interface DirectTestOptions extends TestOptions {
   to: readonly string[];
 }
 
-/** The result of the test of one destination. */
 export interface DirectTest {
   destination: string;
   /** The alert's id in the log. */
@@ -130,7 +129,6 @@ interface TestFacts {
   begins: string;
   text?: string;
   severity: string;
-  /** The name of the sending command. */
   source: string;
 }
 

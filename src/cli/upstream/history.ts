@@ -15,7 +15,6 @@ import type { HistoryOptions } from "./upstream.ts";
 
 type AskedHistory = HistoryOptions & { key: string };
 
-/** The interface gives up to 7 days. */
 const longestRangeMs = 7 * 86_400_000;
 /** `--from -7d` is a little more than 7 days: time has passed since it was read, and instants are whole seconds. */
 const rangeSlackMs = 60_000;

@@ -104,9 +104,7 @@ export function createListStatements<Search>(words: ListWords<Search>) {
   };
 }
 
-/**
- * The statements for failed and muted deliveries that were not resent. They walk the small index of these, and look at each alert.
- */
+/** The statements for failed and muted deliveries that were not resent. They walk a small index, and look at each alert. */
 export function createFailedStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;
   const isResolved = `${sql.statusOf("e")} = 'resolved'`;
@@ -149,9 +147,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
   }
 
   return {
-    /**
-     * One batch of these deliveries, newest alert first. Each state is read by itself: the small index is sorted within one state.
-     */
+    /** One batch of these deliveries, newest alert first. Each state is read by itself: the index is sorted within one state. */
     toFailed: (
       query: FailedQuery,
       search: Search | undefined,

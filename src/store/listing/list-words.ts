@@ -50,10 +50,7 @@ export interface Rows {
   group?: string;
 }
 
-/**
- * `listed`: one row for each alert `a`. `counted`: the same, but no column is read. `narrowed`: all rows of the index, to count
- * them.
- */
+/** `listed`: one row for each alert `a`. `counted`: the same without columns. `narrowed`: all rows of the index, to count them. */
 export type RowsFor = "listed" | "counted" | "narrowed";
 
 /**
@@ -72,9 +69,7 @@ export interface ListWords<Search> {
   step: { shortMs: number; longMs: number };
   /** Whether small indexes also have the states of alerts by severity. */
   hasStatesBySeverity: boolean;
-  /**
-   * The drivers for all parts of this query except its words. Each driver has one index, or several from which the planner chooses.
-   */
+  /** The drivers for all parts of this query except its words. Each has one index, or several from which the planner chooses. */
   driversOf(query: AlertQuery): Driver<Search>[];
   rowsOf(look: Look<Search>, add: Add, how: RowsFor): Rows;
   /** Joins the alert `a` of a position. */

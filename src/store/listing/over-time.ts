@@ -20,9 +20,7 @@ export interface Span extends Pick<TimeSteps, "stepMs" | "problemsOf"> {
 
 /** Counts in one database. A step is named by its beginning. Steps are given last one first. */
 export interface StepCounter {
-  /**
-   * The number of steps that are counted before the first look at the time, and the factor by which the number grows each time.
-   */
+  /** The number of steps that are counted before the first look at the time, and the factor by which it grows each time. */
   first: number;
   growth: number;
   /** The times of the newest and the oldest alert. `isPastOther`: the kept counts of the past are no longer true. */

@@ -130,9 +130,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   return { boundsOf, walk, searchesIn };
 }
 
-/**
- * Whether one driver gives exactly the rows of the query. Then no more rows are read than are wanted, however long the log is.
- */
+/** Whether one driver gives exactly the rows of the query. Then no more rows are read than are wanted, however long the log is. */
 function isOfOneIndex(query: AlertQuery, hasStatesBySeverity: boolean): boolean {
   const { q, phrases, raw, severity, state, destination, route, key, source, facts = [], newestOfKey } = query;
   if (newestOfKey || raw !== undefined || facts.length > 0 || q !== undefined || phrases !== undefined) return false;

@@ -12,10 +12,7 @@ import { toTx } from "./tx.ts";
 /** The most that one transaction holds. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
-/**
- * A request that is stored this long after it came is late: newer ones have lower positions. Far below the tolerance of searches by
- * time.
- */
+/** A request that is stored this long after it came is late. Far below the tolerance of searches by time. */
 const lateMs = 60_000;
 
 interface Waiting extends Asked {
@@ -66,8 +63,7 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
       .catch((error: unknown) => {
         const isOfDrafts = !(error instanceof AppError) || isLocked(error.cause);
         if (!isOfDrafts || asked.every(({ drafts }) => drafts === undefined)) throw error;
-        // Alerts that cannot be routed, or only by waiting for another transaction, are stored alone. Their routing meets the
-        // reason again.
+        // Alerts that cannot be routed, or only by waiting for others, are stored alone. Their routing meets the reason again.
         return store(asked.map(({ request }) => ({ request })));
       })
       .finally(finish);

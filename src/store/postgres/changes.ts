@@ -17,9 +17,7 @@ interface Place {
   /** The transaction and the alert of the last listed change. */
   transaction: bigint;
   seq: number;
-  /**
-   * Earlier transactions whose changes may not be listed yet, ascending. `seq`: changes of alerts after this one are not listed.
-   */
+  /** Earlier transactions whose changes may not be listed yet, ascending. `seq`: changes of later alerts are not listed. */
   passed: { transaction: bigint; seq: number }[];
 }
 

@@ -20,10 +20,7 @@ const partsAsked = 64;
 /** One would be enough. With a limit of one, the planner expects an early match without the index, and reads on for a second. */
 const manyOfWord = 64;
 
-/**
- * The most statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each
- * time.
- */
+/** The most statements that a connection keeps prepared. Common ones come first. A rare one is planned each time. */
 const mostPrepared = 100;
 
 /** A step includes the way to the database. */
@@ -66,9 +63,7 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
       return { from, below: last + 1 };
     },
 
-    /**
-     * A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well.
-     */
+    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well. */
     async toFind(words): Promise<Find<readonly Term[]>> {
       const folded = words.map((word) => ({ words: foldWords(word), isBeginning: false }));
       if (folded.some(({ words }) => words.length === 0)) return () => undefined;
@@ -143,8 +138,7 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
           where: ["alert_seq IS DISTINCT FROM before"],
         };
       const same = [...Object.keys(driver.columns).map((column) => `d.${column} = o.${column}`), ...own].join(" AND ");
-      // Takes the last of several deliveries of an alert. DISTINCT is avoided: its plan would read all rows before it gives the
-      // first.
+      // Takes the last of several deliveries of an alert. DISTINCT would read all rows before it gives the first.
       const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
          WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
       return {

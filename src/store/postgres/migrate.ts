@@ -201,9 +201,7 @@ async function refuseMoving(client: pg.Client): Promise<void> {
   });
 }
 
-/**
- * The holder of a table's lock, or the session that has waited longest for it, in words. Undefined: this role may see neither.
- */
+/** The holder of a table's lock, or the session that has waited longest for it, in words. Undefined: this role sees neither. */
 async function findHolder(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ pid: number; name: string; seconds: number }>(
     `SELECT a.pid, coalesce(nullif(a.application_name, ''), a.backend_type) AS name,

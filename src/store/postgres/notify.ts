@@ -145,9 +145,7 @@ export class Notices {
     else if (message !== undefined) emitNotes(this.deps.hub, { ...message, due: new Set(message.due) });
   }
 
-  /**
-   * Sends a message to itself. When it is not heard, the two addresses lead to two databases, or to a pooler that cannot listen.
-   */
+  /** Sends a message to itself. If it is not heard, the addresses lead to two databases, or to a pooler that cannot listen. */
   async #hearEcho(): Promise<void> {
     const { send, self } = this.deps;
     const echo = new Promise<true>((resolve) => {

@@ -7,9 +7,7 @@ const longestPauseMs = 1_000;
 /** For this time the pool opens no more connections than the server gave. */
 const crowdedForMs = 10_000;
 
-/**
- * The errors of callers that are refused while the server counts as away. They are no news of the server, since nothing was asked.
- */
+/** The errors of callers that are refused while the server counts as away. They are no news, since nothing was asked. */
 export const reasonsOfAway = new WeakSet<object>();
 
 export interface Pool {

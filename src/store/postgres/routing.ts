@@ -93,8 +93,7 @@ export function createRouting(
          RETURNING seq)
        SELECT CASE WHEN $3 THEN (SELECT CASE WHEN is_called THEN last_value END FROM alerts_seq_seq)
          ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
-      // Another process had this name before. An alert that it was storing when it was killed has its position, and may be
-      // committed later.
+      // Another process had this name before. An alert that it was storing when it was killed may be committed later.
       [relayName, relayId, foreignUpTo === undefined],
     );
     foreignUpTo = Math.max(foreignUpTo ?? 0, rows[0]?.upTo ?? 0);

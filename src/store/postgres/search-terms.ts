@@ -2,9 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
 import { toText } from "./parameters.ts";
 
-/**
- * In the index, the words of this many positions share one number. The function `search_terms` of the schema has the same value.
- */
+/** In the index, the words of this many positions share one number. The schema's function `search_terms` has the same value. */
 export const alertsPerTerm = 4_096;
 
 /** Adjacent words. */

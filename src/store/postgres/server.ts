@@ -42,8 +42,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
-    // Shorter than `answerWithinMs`: a statement that waits for a frozen relay, such as a repeat of its key, then succeeds and
-    // is not refused.
+    // Shorter than `answerWithinMs`: a statement that waits for a frozen relay then succeeds and is not refused.
     idle_in_transaction_session_timeout: Math.round(answerWithinMs * 0.75),
     jit: "off",
     max_parallel_workers_per_gather: 0,

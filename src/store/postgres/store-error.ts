@@ -28,10 +28,7 @@ export const isOutdatedPlan = (error: unknown): boolean =>
 /** Another session has held a lock for too long. */
 export const isLocked = (error: unknown): boolean => sqlStateOf(error) === "55P03";
 
-/**
- * The fault lies in the connection or the server, neither in a statement nor in the code around it: the connection cannot be used
- * any more.
- */
+/** The fault lies in the connection or the server, not in the statement or our code: the connection cannot be used any more. */
 export function isOfConnection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
   if (isOutdatedPlan(error)) return true;

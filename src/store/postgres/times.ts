@@ -11,9 +11,7 @@ const slotMs = 10 * 60_000;
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
 
-/**
- * The times of alerts that came long before they were stored. They are whole slots, so that few rows describe a long handover.
- */
+/** The times of alerts that came long before they were stored, as whole slots, so that few rows describe a long handover. */
 export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
   sinceId(Math.floor(fromAt / slotMs) * slotMs),
   untilId(Math.ceil(storedAt / slotMs) * slotMs),

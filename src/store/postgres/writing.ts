@@ -96,10 +96,7 @@ interface WrittenRow {
 
 const toWritten = (rows: readonly WrittenRow[]): Written => new Map(rows.map(({ id, seq }) => [id, seq]));
 
-/**
- * All bodies go as one block of bytes, and the server cuts each out of it. As members of an array they would go as hexadecimal
- * text.
- */
+/** All bodies go as one block of bytes, which the server cuts. As members of an array they would go as hexadecimal text. */
 function storing(columns: readonly Typed[]): string {
   const requestNames = namesOf(requestColumns).join(", ");
   const names = namesOf(columns);

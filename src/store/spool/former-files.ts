@@ -19,9 +19,7 @@ const overheadBytes = markBytes + 4 + 16;
 interface FormerFile {
   file: string;
   requests: IncomingRequest[];
-  /**
-   * Bytes between or after the records: a record that was cut off while it was written and was not acknowledged, or a failing disk.
-   */
+  /** Bytes that are no record: one that was cut off while it was written and was not acknowledged, or damage of the disk. */
   tornBytes: number;
   /** Records follow the torn bytes, so a record that was once whole is damaged. */
   isDamaged: boolean;

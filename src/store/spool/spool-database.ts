@@ -83,7 +83,6 @@ export class SpoolDatabase {
     this.#untaken = { requests, alerts };
   }
 
-  /** The bytes that the waiting requests take. */
   bytes(): number {
     return this.#isEmpty() ? 0 : this.#bytes;
   }
@@ -218,9 +217,7 @@ export class SpoolDatabase {
     return this.#thread;
   }
 
-  /**
-   * Waits for the writes under way, and refuses later requests. The next process finds the requests that were not handed over.
-   */
+  /** Waits for the writes under way, and refuses later requests. The next process finds the requests that were not handed over. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#thread?.catch(() => undefined))?.close();

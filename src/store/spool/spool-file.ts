@@ -174,9 +174,7 @@ export class SpoolFile implements Serving {
     this.#opened = undefined;
   }
 
-  /**
-   * Tries to write a file, since an unusable folder should be found before an alert needs it. Making a database would take longer.
-   */
+  /** Tries to write a file, since an unusable folder should be found before an alert needs it. A database would take longer. */
   #isNothingThere(): boolean {
     const probe = join(this.dir, "probe");
     try {

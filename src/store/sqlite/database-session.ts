@@ -47,9 +47,7 @@ export function openSession(options: SessionOptions) {
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
     commit,
-    /**
-     * Called after each commit, once its calls are answered. Copies a part of the write-ahead log into the database if it is time.
-     */
+    /** Called after each commit, once its calls are answered. Copies a part of the write-ahead log into the database if due. */
     copyLog: () => log?.copyStep(),
     /** A number that changes with every commit of another connection to the same database. */
     dataVersion: () => dataVersion.get() ?? 0,
@@ -79,9 +77,7 @@ export function openSession(options: SessionOptions) {
   };
 }
 
-/**
- * A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered.
- */
+/** A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered. */
 function openOnAnyDisk(path: string, ballast: Ballast): Database {
   const open = () => {
     const db = openDatabase({ path });

@@ -99,8 +99,7 @@ function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOu
           throw new AppError("failed", `no alert of ${path} can be read`, { hint });
         for (const gap of alerts?.lost ?? []) addTimes(db, gap);
         const leftOut = removeOrphans(db);
-        // After a resend, or without the former destinations, an alert may have no delivery. Only lost deliveries make this a
-        // sign of damage.
+        // After a resend an alert may have no delivery. Only lost deliveries make this a sign of damage.
         const lostDeliveries = tables.some(({ name, lost, unfit }) => name === "deliveries" && lost.length + unfit > 0);
         if (!lostDeliveries) leftOut.withoutDelivery = 0;
         countAnew(db);

@@ -78,9 +78,7 @@ function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boole
 
 /** The most positions that are asked for one by one where a range cannot be read: some seconds. */
 const mostAskedAlone = 200_000;
-/**
- * Where no later row can be read, the positions after the last readable row that are asked: more than one interior page leads to.
- */
+/** The positions after the last readable row that are asked: more than one interior page leads to. */
 const mostAskedInVain = 20_000;
 /** No log has this many rows: a higher position is damaged. */
 const mostPositions = 2 ** 40;

@@ -128,9 +128,7 @@ function look(path: string, from: string): Omit<Restored, "kept"> {
 
 const mostNoted = 20;
 
-/**
- * Notes the time that the copy does not cover: the watch over missing alerts must not look for alerts of that time in this log.
- */
+/** Notes the time that the copy does not cover: the watch over missing alerts must not look for alerts of that time here. */
 function noteRestore(path: string, time: { fromAt: number; toAt: number }): void {
   withSqlite(path, {}, (db) => {
     const known = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
@@ -142,7 +140,6 @@ function noteRestore(path: string, time: { fromAt: number; toAt: number }): void
   });
 }
 
-/** Removes the database and its write-ahead log. */
 export function removeDatabase(path: string): void {
   for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
 }

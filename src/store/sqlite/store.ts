@@ -50,10 +50,7 @@ type Transacted =
   | (typeof onReader)[number]
   | Exclude<SharedName, "forgetOld" | "removeExpiredKeys">;
 
-/**
- * The first question to the reading thread starts it, which takes 0.1 s and 14 MiB. The payload of a single alert should not wait
- * for that.
- */
+/** The first question to the reading thread starts it (0.1 s, 14 MiB). The payload of a single alert should not wait for that. */
 const few = 4;
 const asksForMany = ([of]: unknown[]) => Array.isArray(of) && of.length > few;
 

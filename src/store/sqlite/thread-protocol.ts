@@ -70,10 +70,7 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-/**
- * The fields of a request that travel with its body: in this order and without names, since names cost more to clone than the
- * values.
- */
+/** The fields of a request that travel with its body, without names, which cost more to clone than the values. */
 const fields = [
   "receivedAt",
   "contentType",

@@ -54,9 +54,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   };
   let reading: Promise<DatabaseThread> | undefined;
   let isClosed = false;
-  /**
-   * Starts at the first question: the thread takes nine megabytes and a part of the start, and a relay without readers needs none.
-   */
+  /** Starts at the first question: the thread takes nine megabytes and a part of the start, and many relays have no readers. */
   function reader(): Promise<DatabaseThread> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
     // When the thread cannot be started, this question fails and the next one starts another. Alerts do not need it.

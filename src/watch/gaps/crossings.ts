@@ -41,9 +41,7 @@ export interface CrossingsFound {
 
 /** A time without a record that is this many usual steps long is a hole. */
 const holeFactor = 2.5;
-/**
- * A share of the time between two records. Where the service looks more often than this, one record counts for the time around it.
- */
+/** A share of the time between two records: where the service looks more often, one record counts for the time around it. */
 const oftenShare = 1 / 50;
 /** In usual steps from record to record. */
 const clearPeak = 0.5;

@@ -113,9 +113,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   for (const past of pasts) Object.assign(past, { due: 0, answered: 0, unseen: 0 });
   /** Crossings so brief that the service may not see them, by turn: the condition began, or it ended. */
   const brief = { true: { due: 1, unseen: 0 }, false: { due: 1, unseen: 0 } };
-  /**
-   * Whether a crossing is unanswered since the last alert, by turn. A stretch of them counts once, since it may have one reason.
-   */
+  /** Whether a crossing is unanswered since the last alert, by turn. A stretch counts once, since it may have one reason. */
   let silent = { true: false, false: false };
   for (const due of dues) {
     const { crossing, past } = due;

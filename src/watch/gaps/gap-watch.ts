@@ -60,10 +60,7 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
   return offAt === undefined ? offs : [...offs, { fromAt: offAt, toAt: now }];
 }
 
-/**
- * Looks again and again for missing alerts, soon after a start and then on a timer. People get one notice of each. `judge-gaps.ts`
- * decides.
- */
+/** Looks again and again for missing alerts, by the rules of `judge-gaps.ts`. People get one notice of each. */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }) {
   const { store, source } = deps;
   const name = gapNames(source).rules;

@@ -22,10 +22,7 @@ const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
 const mostSilence = 1 / 10;
 /** An outage is sure with this many events, and a chance of at most this. */
 const sureOutage = { events: 3, chance: 1e-4 };
-/**
- * The number of equally brief crossings that brought an alert, with no silent one among them. More are needed without a known
- * downtime.
- */
+/** This many equally brief crossings must have brought an alert, and none failed to. More without a known downtime. */
 const leastBrief = { whileDown: 3, else: 20 };
 /** How long an alert may be on its way, unless the sender is known to be later. */
 const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };

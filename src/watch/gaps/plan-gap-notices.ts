@@ -12,10 +12,7 @@ const toldSchema = z.object({
   /** The outage with which it was reported. Absent: an earlier version reported it. */
   of: z.number().optional(),
 });
-/**
- * `id`: the time of its notice, which is part of the notice's key. `isOfAll`: the outage concerns the account, otherwise single
- * rules.
- */
+/** `id`: the time of its notice, a part of the notice's key. `isOfAll`: it concerns the account, otherwise single rules. */
 const outageSchema = z.object({ id: z.number(), isOfAll: z.boolean(), ...span });
 
 /** The notices that people have, kept over restarts. */

@@ -144,10 +144,7 @@ function isSame(a: GapRule, b: GapRule): boolean {
 /** A single alert may be a person's test. */
 const leastSightings = 3;
 
-/**
- * Finds the rules that alerts reveal: several alerts with the same key, threshold and side. For services whose subscriptions cannot
- * be read.
- */
+/** Finds the rules that alerts reveal: several with the same key, threshold and side. For unreadable subscriptions. */
 export function revealRules(sightings: readonly Sighting[], isKey: (word: string) => boolean): GapRule[] {
   const found = new Map<string, { rule: GapRule; count: number }>();
   for (const { words, kind, threshold, token, chain } of sightings) {

@@ -41,9 +41,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
       return { from, below: (end ?? 0) + 1 };
     },
 
-    /**
-     * A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well.
-     */
+    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well. */
     toFind(words) {
       const match = parts.toExpression(words);
       const all = parts.list();

@@ -135,10 +135,7 @@ function createPart(db: Database, name: string): void {
   db.exec(`CREATE VIRTUAL TABLE ${name} USING fts5 (words, content = '', tokenize = 'unicode61')`);
 }
 
-/**
- * Removes some rows of FTS5's own tables, a few hundred KiB each. FTS5 recognizes an index by the rows with ids up to 10, so these
- * stay.
- */
+/** Removes some rows of FTS5's own tables, a few hundred KiB. FTS5 recognizes an index by the rows up to id 10, which stay. */
 const clearing = (name: string) => [
   `DELETE FROM ${name}_data WHERE id IN (SELECT id FROM ${name}_data WHERE id > 10 LIMIT 64)`,
   `DELETE FROM ${name}_docsize WHERE id IN (SELECT id FROM ${name}_docsize LIMIT 2048)`,
