@@ -3,7 +3,7 @@ import type { AppError } from "../../../src/core/errors.ts";
 import { lookAtStore } from "../../../src/start/open-watches.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { toUnavailable } from "../../../src/store/postgres/store-error.ts";
+import { isAnswered, isOfConnection, toStoreError, toUnavailable } from "../../../src/store/postgres/store-error.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
@@ -85,6 +85,15 @@ describe("connections to PostgreSQL", () => {
     const states = await runSql<{ state: string }>(url, "SELECT DISTINCT state FROM watch_states");
     expect(states).toHaveLength(1);
   });
+
+  it.each(["57P01", "57P02", "57P03", "08006", "53300", "25006"])(
+    "are given up where the server goes, comes or takes nobody (%s), and what was under way has had no answer",
+    (code) => {
+      const said = Object.assign(new Error("said by the server"), { code, severity: "FATAL" });
+      expect(toStoreError(said)).toMatchObject({ code: "store_unavailable" });
+      expect([isAnswered(said), isOfConnection(said)]).toEqual([false, true]);
+    },
+  );
 
   it("go on over others when theirs were cut, and nobody who asks then hears of it", async () => {
     const proxy = await createPostgresProxy(await someDatabase());
