@@ -5,7 +5,8 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
   test("keeps the request byte for byte, over a restart, also where it is empty or not all of a buffer", async (scene) => {
     const slab = Buffer.from([0x61, 0x00, 0xff, 0x7b, 0x22, 0xc3, 0x28, 0x0d, 0x0a, 0x61]);
     const headers = ["X-Same", "x-same"].map((name, index) => [name, String(index)]);
-    const bodies = [slab.subarray(1, 9), new Uint8Array(), slab.subarray(4, 7)];
+    // The first may go to the store alone, and the others together.
+    const bodies = [slab.subarray(1, 9), slab.subarray(2, 5), new Uint8Array(), slab.subarray(4, 7)];
     const sent = bodies.map((body, index) =>
       request({ body, headers: JSON.stringify(headers), contentType: undefined, dedupeKey: `k${index}` }),
     );
