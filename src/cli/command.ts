@@ -12,7 +12,7 @@ export type Entry = (parent: Command, context: CliContext) => void;
 export interface Run<Flags = unknown> {
   context: CliContext;
   output: Output;
-  /** All that it was given. */
+  /** All given options, by their names. */
   flags: Flags;
 }
 

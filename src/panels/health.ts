@@ -113,7 +113,7 @@ export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canP
   }
 }
 
-/** The log has one filter for what failed and one for what expired. */
+/** The log has one filter for failed deliveries and one for expired ones. */
 function listsOf(name: string, failed: number, expired: number): Action[] {
   return Object.entries({ failed, expired }).flatMap(([state, count]) => {
     const label = count === failed + expired ? "Show them" : `Show ${count} ${state}`;

@@ -12,8 +12,6 @@ import { type DeliveryState, deliveryStates, isSettled } from "../core/delivery.
 import { hasSeveralRecipients } from "../vendors/index.ts";
 import { type Cell, type Fact, factsOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
 
-/** The parts of an alert in a list: its short id, its words, their colours, and its destinations. */
-
 /** The last characters are random. The first ones are the time, which alerts of one minute share. */
 export function shortId(id: string): string {
   return id.slice(-8);

@@ -169,7 +169,7 @@ export class SharedWatches {
   /** Another relay may have left a report for the owner. */
   readonly wake = (): void => this.#reading.wake();
 
-  /** Runs while the relay is complete, until `stop` is aborted. Then the duties go to the next relay at once. Never rejects. */
+  /** Runs from when the relay is complete until `stop` is aborted. The duties then go to the next relay. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     this.#begun.abort();
     const others = this.#isShared

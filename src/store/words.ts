@@ -150,7 +150,7 @@ function wordsOfAlerts(say: Say) {
         `${alert}.alert_key IS NOT NULL AND (${alert}.alert_key, ${alert}.seq) > (${key}, ${after})
          AND (${alert}.alert_key, ${alert}.seq) <= (${key}, ${to})`,
       ),
-    /** The position from which on all alerts of a time lie, by the id that `sinceId` gives for that time. */
+    /** The position from which on all alerts since a time lie, by the id that `sinceId` gives for that time. */
     firstSince: (id: string) => say(`(${firstSince(id)})`, firstSinceThere(id)),
     sinceId: say(sinceId, sinceIdThere),
   };

@@ -61,7 +61,7 @@ export interface AccountWatchOptions {
 
 export type AccountWatch = ReturnType<typeof createAccountWatch>;
 
-/** A finding is confirmed after this time: a running setup may look like somebody else's change. */
+/** The longest time to the look that confirms a finding. Before, a running setup may look like somebody else's change. */
 const longestConfirmMs = 10_000;
 /** How often a service that does not show the account is asked, until people know of it. */
 const blindEveryMs = 5 * 60_000;

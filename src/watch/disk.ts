@@ -121,7 +121,7 @@ class DiskRules implements WatchRules<State> {
     this.#full = undefined;
   }
 
-  /** Requests that were refused between two looks show a full disk at once. */
+  /** Adds the requests that were refused since the last look. The look that finds a full disk counts those before it. */
   #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
     const count = this.deps.countRefused();
     const refused = count - this.#counted;

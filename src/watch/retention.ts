@@ -21,8 +21,8 @@ const youngestRemovedMs = 3_600_000;
 
 /**
  * The longest step. An alert may have to wait for a step, so it is short while alerts come in. A longer step writes fewer pages for
- * each removed alert. It is therefore longer where small steps are slower than a flood, and longest where nothing comes in. With
- * half of these lengths the removal falls behind.
+ * each removed alert. It is therefore longer where small steps are slower than a flood, and longest where nothing comes in.
+ * Half of these lengths is too short.
  */
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;

@@ -18,7 +18,7 @@ export interface ShapeWatchDeps extends WatchDeps {
   askForShape(id: string): void;
   /** A loss of the places that they read is reported. */
   routes: Route[];
-  /** A digest of where facts are looked for. When it has changed, the former places no longer count. */
+  /** Where facts are looked for, as text. When it has changed, the former places no longer count. */
   readBy: string;
 }
 

@@ -37,7 +37,7 @@ export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
       else for (const waiting of batch) await settleAlone(waiting);
       return;
     }
-    // Not one behind the other: what one lane waits for is not the others'.
+    // All at once: a lane that has to wait must not delay the others.
     const others = batch.map((waiting, index) => {
       const answer = outcome[index];
       return answer === undefined ? settleAlone(waiting) : waiting.resolve(answer);

@@ -41,7 +41,7 @@ export interface Lost extends Partial<UnreadPositions> {
 export interface LeftOut {
   /** Deliveries whose alert was lost. */
   deliveries: number;
-  /** Those of them that had not ended, so nobody may have got them. */
+  /** Deliveries among these that had not ended: it is possible that nobody got them. */
   unsent: number;
   /** Alerts that are kept without their body. */
   withoutBody: number;

@@ -78,7 +78,7 @@ function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boole
 
 /** The most positions that are asked for one by one where a range cannot be read: some seconds. */
 const mostAskedAlone = 200_000;
-/** The positions after the last readable row that are asked: more than one interior page leads to. */
+/** This many positions are asked after the last readable row: more than one interior page covers. */
 const mostAskedInVain = 20_000;
 /** No log has this many rows: a higher position is damaged. */
 const mostPositions = 2 ** 40;

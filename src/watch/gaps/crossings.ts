@@ -73,7 +73,7 @@ interface Known extends HistoryPoint {
  *
  * @param points in the order of time, each time once
  * @param told alerts of this rule, in the order of time
- * @param lookMs the longest time between two looks of the service at its conditions, see `lookTimeOf`
+ * @param lookMs an upper bound for the time between two looks of the service at its conditions, see `lookTimeOf`
  */
 export function findCrossings(
   rule: GapRule,
@@ -226,8 +226,8 @@ function isBrief({ peak, firstAt, lastAt }: Side, everyMs: number, lookMs: numbe
 }
 
 /**
- * The longest time between two looks of the service at its conditions: the shortest time in which any rule has reported one turn
- * and then the other. The service may look more often, which shows where rules tremble. Infinite before any rule did.
+ * An upper bound for the time between two looks of the service: the shortest time in which any rule has reported one turn and then
+ * the other. The service may look more often, which shows where rules tremble. Infinite before any rule did.
  */
 export function lookTimeOf(sightings: Iterable<readonly Sighting[]>): number {
   let shortestMs = Number.POSITIVE_INFINITY;
