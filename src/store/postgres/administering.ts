@@ -33,7 +33,7 @@ interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "remo
   isFull(): boolean;
 }
 
-/** Whether the database takes changes, and the housekeeping that it does not do by itself. */
+/** Tells whether the database takes changes, and does the housekeeping that it does not do by itself. */
 export function createAdministering(
   database: Database,
   { relayName, isFull, removeOld, forgetOld, removeExpiredKeys }: AdministeringDeps,

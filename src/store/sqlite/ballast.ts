@@ -42,7 +42,7 @@ export class Ballast {
   restore(): boolean {
     if (!this.#spent) return true;
     const now = this.#deps.now();
-    // The second condition is for a clock that was set back: the old time need not return.
+    // After a clock was set back this must not wait until the old time returns.
     if (now >= this.#lookedAt && now - this.#lookedAt < 1000) return false;
     this.#lookedAt = now;
     this.#spent = this.#bytes > 0 && !this.#write();

@@ -10,7 +10,7 @@ export interface DatabaseOptions {
   path: string;
   /** A second connection for reading; it neither creates nor migrates. Default false. */
   readOnly?: boolean;
-  /** Default: the files next to `migrate.ts`. */
+  /** Default: the files in the folder `migrations`. */
   migrations?: Migration[];
 }
 
