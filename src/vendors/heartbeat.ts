@@ -19,7 +19,7 @@ export type HeartbeatService = (typeof heartbeatServices)[number];
 
 export interface HeartbeatSettings {
   url: Secret;
-  /** `other` knows no failure. */
+  /** `other` has no failure sign. */
   service: HeartbeatService;
   method: "GET" | "POST";
   everyMs: number;
@@ -27,7 +27,7 @@ export interface HeartbeatSettings {
   allowInternal: string[];
 }
 
-/** Tells the service by the form of its address. */
+/** Recognises the service by the form of its address. */
 export function heartbeatServiceOf(url: string): HeartbeatService {
   const { hostname, pathname } = new URL(url);
   if (hostname === "hc-ping.com" || /\/ping\/[\w-]{8,}/.test(pathname)) return "healthchecks";
@@ -43,7 +43,7 @@ export type HeartbeatLine = Awaited<ReturnType<typeof openHeartbeat>>;
 
 const connectTimeoutMs = 5_000;
 const answerTimeoutMs = 10_000;
-/** What it is about stays here: names and reasons are nobody's business outside. */
+/** The text has no details: names and reasons stay inside. */
 const failureText = "Tocsin is not ready. Its page and its log say why.";
 
 /** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
@@ -57,18 +57,21 @@ export async function openHeartbeat(settings: HeartbeatSettings, { now }: { now:
   const http = createHttpClient({ now, connectTimeoutMs, answerTimeoutMs, allowInternal, secrets });
 
   return {
-    /** For people: the address itself is secret. */
+    /** The host, for people. The address itself is secret. */
     host: hostOf(given),
-    /** Whether it understands `failing`. */
+    /** Whether the service understands `failing`. */
     knowsFailure: service !== "other",
-    /** One call of at most some 15 s. Why it was not taken, in one line without secrets; undefined: it was. Never rejects. */
+    /**
+     * One call of at most 15 s or so. Returns in one line, without secrets, why it was refused. Undefined: accepted. Never
+     * rejects.
+     */
     async send(sign: Sign, stop: AbortSignal): Promise<string | undefined> {
       const body = method === "POST" ? (sign === "failing" ? failureText : "") : undefined;
       const headers: Record<string, string> = method === "POST" ? { "content-type": "text/plain" } : {};
       const outcome: Outcome = await http.ask(
         { url: signs[sign], method, headers, body },
         (answer, context) => {
-          // Healthchecks says so of an address that it does not know, with a 200.
+          // Healthchecks answers an unknown address so, with a 200.
           const isUnknown = /^OK \(not found\)/.test(answer.body) || jsonObjectOf(answer)?.ok === false;
           if (answer.status < 200 || answer.status >= 300)
             return classifyRefusal(answer, context, { repeatable: true });

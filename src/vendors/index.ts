@@ -18,48 +18,48 @@ import { telegram } from "./telegram/vendor.ts";
 import type { ChannelOptions, Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
 
-/** One line a vendor; the order is the one in which people read them. */
+/** One line a vendor, in the order for people. */
 export const vendors: readonly Vendor[] = [telegram, email, webhook, slack, discord, ntfy, apprise, pagerduty, teams];
 
 const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));
 
-/** @throws TypeError for a type that is none: the configuration lets none through. */
+/** @throws TypeError for an unknown type, which the configuration never lets through. */
 export function vendorOf(type: ChannelType): Vendor {
   const vendor = byType.get(type);
   if (vendor === undefined) throw new TypeError(`unknown type of destination: ${type}`);
   return vendor;
 }
 
-/** One delivery goes to each. */
+/** Each gets a delivery of its own. */
 export function recipientsOf(destination: Destination): string[] {
   return vendorOf(destination.type).recipients?.(destination) ?? [destination.name];
 }
 
-/** A message there makes a sound that wakes somebody. */
+/** Whether a message there makes a sound that wakes somebody. */
 export function makesSound(destination: Destination): boolean {
   return vendorOf(destination.type).makesSound?.(destination) ?? true;
 }
 
-/** Also for a stored delivery, whose vendor may be gone. */
+/** Also works for a stored delivery whose vendor no longer exists. */
 export function hasSeveralRecipients(type: ChannelType): boolean {
   return byType.get(type)?.hasSeveralRecipients ?? false;
 }
 
-/** What a person reads of a message. */
+/** The message as people read it. */
 export function readableText(message: Message): string {
   return vendorOf(message.kind).readableText(message);
 }
 
-/** The settings of delivery that hold for this type. */
+/** The delivery settings of this type. */
 export function settingsOf(type: ChannelType, settings: DeliverySettings): VendorSettings {
   const { schedule, ambiguous, sendTimeoutMs } = settings;
   return { schedule, ambiguous, sendTimeoutMs, accountPace: {}, ...vendorOf(type).settings?.(settings) };
 }
 
 /**
- * Makes the way out of one destination. What sends is loaded when it is first used: the libraries of chats and mail
- * would double the time of a start.
- * @throws AppError `config_invalid` for a destination that cannot be used.
+ * Creates the channel of a destination. The sending code is loaded on first use: the libraries of chats and mail would double the
+ * time of a start.
+ * @throws AppError `config_invalid` for an unusable destination.
  */
 export async function createChannel(destination: Destination, options: ChannelOptions): Promise<Channel> {
   const { type, can, open } = vendorOf(destination.type);
@@ -83,12 +83,12 @@ export async function createChannel(destination: Destination, options: ChannelOp
 
 const timesIn = oncePerZone(createTimeFormat);
 
-/** One message, or several parts of a long one for Telegram. Never empty. Pure: the same input gives the same messages. */
+/** One message, or several parts of a long one for Telegram. Never empty. Pure. */
 export function renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[] {
   return vendorOf(channel).render(withText(document), timesIn(options.timeZone || "UTC"), options);
 }
 
-/** No message is empty: a document without any text says at least its subject. */
+/** A document without any text gets its subject as text, so no message is empty. */
 function withText(document: Document): Document {
   const subject = cleanLine(document.subject) || "(message without text)";
   const isBlank = document.blocks.every(

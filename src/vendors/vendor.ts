@@ -13,10 +13,10 @@ import { readInternalHost } from "./http/address-policy.ts";
 import type { HttpChannelOptions } from "./http/http-client.ts";
 
 /**
- * All there is to know of one vendor: its folder holds it, a line in `index.ts` registers it. Other rooms ask what a
- * vendor can do, never which one it is.
+ * One vendor, complete: its folder holds it, and a line in `index.ts` registers it. Other rooms ask which abilities a vendor has,
+ * never which vendor it is.
  *
- * Reading this must stay cheap, since every command does: libraries and whatever sends are imported by `open`.
+ * Every command reads this, so it must be cheap: only `open` imports libraries and sending code.
  */
 export interface Vendor {
   /** The destination's `type:` in the configuration, the kind of its messages, and the channel in page and API. */
@@ -24,82 +24,82 @@ export interface Vendor {
   readonly can: Capabilities;
   readonly words: VendorWords;
 
-  /** The options of a destination besides those that all have. */
+  /** The options of a destination, without the common ones. */
   readonly options: z.ZodRawShape;
-  /** What the environment makes without a file, and what destinations of the file take from it. */
+  /** The destinations that the environment makes, and the values that destinations of the file take from it. */
   environment?(env: EnvReader): FromEnvironment;
   /**
-   * What a destination takes from the environment where the file leaves it out. Asked with what could be read even when
-   * other options have mistakes, so that all are reported in one run. `undefined` after a refusal.
+   * Adds values from the environment that the file leaves out. Called with the readable options even when others have mistakes, so
+   * all are reported in one run. `undefined` after a refusal.
    */
   complete?(options: object, context: BuildContext): object | undefined;
-  /** The vendor's own part of a destination; `undefined` after a refusal. */
+  /** The vendor's own part of a destination. `undefined` after a refusal. */
   build(options: object, context: BuildContext): object | undefined;
 
-  /** One delivery goes to each. Default: the destination's name, which stands for an address that holds secrets. */
+  /** Each gets a delivery of its own. Default: the destination's name, in place of an address that holds secrets. */
   recipients?(destination: Destination): string[];
-  /** Several recipients of one destination are independent of each other, as mailboxes are. Default false. */
+  /** Whether recipients of one destination are independent of each other, as mailboxes are. Default false. */
   readonly hasSeveralRecipients?: boolean;
-  /** Where people are reached, so that two destinations that share one are noticed. May hold secrets. */
+  /** The addresses of people, with which a shared address of two destinations is noticed. May hold secrets. */
   addresses(destination: Destination): string[];
-  /** What the page shows of where it goes; no secret. */
+  /** The receivers as the page shows them, without secrets. */
   shownRecipients(destination: Destination): string[];
-  /** Where it goes in a few words, for `check`; no secret. */
+  /** The receivers in a few words for `check`, without secrets. */
   describe(destination: Destination): string;
-  /** What a good probe has shown, for `doctor`. Default: the probe's note. */
+  /** The result of a good probe for `doctor`. Default: the probe's note. */
   describeProbe?(destination: Destination, note: string | undefined): string;
-  /** All that no log, error or page may show. */
+  /** Texts that no log, error or page may show. */
   secrets(destination: Destination): (Secret | undefined)[];
 
   /**
-   * What it shares with other destinations: refused credentials stop all of them. Absent: it stands alone. No secret.
+   * The account that it shares with other destinations: refused credentials stop all of them. Absent: no shared account. No
+   * secret.
    */
   account?(destination: Destination): string;
   /**
-   * What its pace is about, e.g. one chat; destinations that share it share the pace. Default: its name and the
-   * recipient.
+   * The subject of its pace, e.g. one chat. Destinations with the same key share the pace. Default: its name and the recipient.
    */
   paceKey?(destination: Destination, recipient: string): string;
-  /** What the vendor bears for one chat or webhook, and so the default. */
+  /** The vendor's limit for one chat or webhook, and the default. */
   readonly pace: Pace;
   /** Calls that may be in flight to one destination. Default 1, which keeps the order of a chat. */
   readonly concurrency?: number;
-  /** Settings of delivery that it has for itself; the others are those of all. */
+  /** The vendor's own delivery settings. Others are the common ones. */
   settings?(settings: DeliverySettings): Partial<VendorSettings>;
-  /** A message there makes a sound that wakes somebody. Default: it does. */
+  /** Whether a message there makes a sound that wakes somebody. Default: true. */
   makesSound?(destination: Destination): boolean;
-  /** What a probe's yes proves: a delivery would work, the account is accepted, or only that somebody answers. */
+  /** The proof of a good probe: a delivery would work, the account is accepted, or only a server answers. */
   readonly probeProves: "delivery" | "account" | "connection";
 
   /** One message, or the parts of a long one. Pure, and never empty. */
   render(document: Document, times: TimeFormat, options: RenderOptions): Message[];
-  /** What a person reads of a message. */
+  /** The message as people read it. */
   readableText(message: Message): string;
-  /** @throws AppError `config_invalid` for a destination that cannot be used. */
+  /** @throws AppError `config_invalid` for an unusable destination. */
   open(destination: Destination, options: ChannelOptions): Promise<ChannelCalls>;
 }
 
-/** What every channel is given. */
+/** Options of every channel. */
 export interface ChannelOptions extends HttpChannelOptions {
-  /** For channels that bring the pictures of their messages themselves. Default: there are none. */
+  /** For channels that load the pictures of their messages. Default: no pictures. */
   drawPicture?: DrawAlertPicture;
 }
 
 export interface VendorWords {
   /** The name of the other side within a sentence: "the mail server". */
   otherSide: string;
-  /** Why a message did not arrive, where that is said otherwise than for all. */
+  /** The vendor's own words for a failure. Default: the common ones. */
   reasons?: Partial<Record<ReasonCode, string>>;
-  /** What people can do about it, where that is said otherwise: one clause. */
+  /** The vendor's own advice for people: one clause. Default: the common one. */
   repairs?: Partial<Record<ReasonCode, string>>;
 }
 
 export interface VendorSettings extends Pick<DeliverySettings, "schedule" | "ambiguous" | "sendTimeoutMs"> {
-  /** For all destinations of one account together. */
+  /** The pace of all destinations of one account together. */
   accountPace: Pace;
 }
 
-/** Reads environment variables; what is wrong with one is reported under its name, and it counts as not set. */
+/** Reads environment variables. A wrong one is reported under its name and counts as unset. */
 export interface EnvReader {
   has(name: string): boolean;
   one<T>(name: string, read: (value: unknown) => T | Refusal): T | undefined;
@@ -115,11 +115,11 @@ export interface FromEnvironment {
 }
 
 export interface BuildContext {
-  /** What `environment` has made for this vendor. */
+  /** The result of `environment` for this vendor. */
   shared: object;
-  /** A variable of the environment was refused, so that its lack needs no second word. */
+  /** Whether a variable was refused, so its lack is not reported again. */
   wasRefused(variable: string): boolean;
-  /** @param at the path of the option below the destination; empty for the destination itself */
+  /** @param at the path of the option below the destination. Empty for the destination itself */
   refuse(at: string[], refusal: Refusal, part?: "key" | "value"): void;
 }
 
@@ -129,18 +129,18 @@ export const allowInternal = optional(
   "host names, addresses or ranges (`10.0.0.0/8`) that may be internal",
 );
 
-/** For people: addresses may hold secrets in path and query, so only the host is shown. */
+/** The host, for people: path and query of an address may hold secrets. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "(no address)";
 }
 
-/** A destination whose whole address is the secret, as those of incoming webhooks are. */
+/** A destination whose whole address is the secret, as for incoming webhooks. */
 export interface SecretUrlDestination extends Destination {
   url: Secret;
   allowInternal: string[];
 }
 
-/** What the vendors of such destinations have in common. */
+/** The common part of vendors with such destinations. */
 export function secretUrlVendor<T extends string>(type: T) {
   return {
     type,

@@ -5,14 +5,13 @@ import { sentence } from "../ground/text/plain-text.ts";
 import { vendorOf } from "./index.ts";
 
 /**
- * What can honestly be said of a destination. `proven`: a message, or a probe that is as good as one or has shown that
- * the login is accepted, got through. `untried`: nothing speaks against it, and nothing was ever tried. `failing`: the
- * last that was heard of it is a failure.
+ * The verdict on a destination. `proven`: a message got through, or a probe that is as good or has shown that the login is
+ * accepted. `untried`: nothing is known against it, and nothing was ever tried. `failing`: its last news is a failure.
  */
 export const destinationVerdicts = ["proven", "untried", "failing"] as const;
 export type DestinationVerdict = (typeof destinationVerdicts)[number];
 
-/** What is asked of a destination to judge it. */
+/** The facts for a verdict. */
 interface Seen {
   channel: ChannelType;
   health: DestinationHealth;
@@ -21,16 +20,15 @@ interface Seen {
   counts: Partial<Record<DeliveryState, number>>;
 }
 
-/** Each message since its trouble began has failed at first, or still does: it does not fail only at times. */
+/** Whether each message since its trouble began failed at first: the destination does not fail only at times. */
 export function takesNothing(destination: { health: DestinationHealth; since?: number; lastSentAt?: number }): boolean {
   const { health, since, lastSentAt = Number.NEGATIVE_INFINITY } = destination;
   return health === "degraded" && since !== undefined && lastSentAt < since;
 }
 
 /**
- * A destination with what is said of it. That nothing is known against it is no proof: a reader must not see green where
- * nothing was tried. `provenAt`: when a message, or a probe that proves more than a connection, last got through; undefined:
- * never, or nobody knows when.
+ * Adds the verdict to a destination. Without any try there is no proof, so readers must not see green. `provenAt`: the last time
+ * when a message, or a probe that proves more than a connection, got through. Undefined: never, or unknown.
  */
 export function judged<T extends Seen>(destination: T) {
   const { channel, health, counts, lastSentAt, lastProvenAt } = destination;
@@ -38,22 +36,22 @@ export function judged<T extends Seen>(destination: T) {
   const proofs = [lastSentAt, probeProves === "connection" ? undefined : lastProvenAt].filter((at) => at !== undefined);
   const provenAt = proofs.length === 0 ? undefined : Math.max(...proofs);
   const { sent = 0, digested = 0, failed = 0, expired = 0 } = counts;
-  // What was sent before its time was kept proves it as well.
+  // A message from before the time was recorded is a proof too.
   const isProven = provenAt !== undefined || sent + digested > 0;
-  // It may answer, and refuse each message for what it is: that is tried, and no proof.
+  // A destination that answers and refuses each message was tried, which is no proof.
   const isRefused = !isProven && failed + expired > 0;
   const verdict: DestinationVerdict = health !== "ok" || isRefused ? "failing" : isProven ? "proven" : "untried";
   return { ...destination, verdict, provenAt, probeProves };
 }
 
-/** The place where the other side is configured. */
+/** The place of the configuration. */
 export interface Configured {
   channel: ChannelType;
   /** The place in the file, or the variable. */
   definedAt: string;
 }
 
-/** What a person can do about a reason: one clause, "check …", without its full stop. */
+/** Advice for a reason: one clause, "check …", without its full stop. */
 export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }: Configured): string {
   const own = reason && (vendorOf(channel).words.repairs?.[reason] ?? repairsAt(definedAt)[reason]);
   return own ?? `fix it there, or change the destination in ${definedAt}`;
@@ -89,12 +87,11 @@ function repairsAt(place: string): Partial<Record<ReasonCode, string>> {
 }
 
 /**
- * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty
- * when it is well.
+ * The state of a destination's alerts and the advice, in sentences for its notice and its card. Empty for a healthy one.
  *
- * @param from.where the button Try now is, for a reader who is not on its page
- * @param from.waiting how many alerts wait for it; default: nobody asks
- * @param from.isTriedNext one that is dead or paused can be reached again, and its next message is the try
+ * @param from.where the place of the button Try now, for a reader on another page
+ * @param from.waiting how many alerts wait for it. Default 0
+ * @param from.isTriedNext a dead or paused destination can be reached again, and its next message is the try
  */
 export function adviseOn(
   destination: Configured & {

@@ -14,8 +14,8 @@ import type { AppriseMessage } from "./render.ts";
 import type { AppriseDestination } from "./vendor.ts";
 
 /**
- * An Apprise API server: `/notify/KEY` for a configuration that it keeps, `/notify` with the addresses in the request.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * An Apprise API server: `/notify/KEY` for a stored configuration, `/notify` with the addresses in the request.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createAppriseChannel(
   destination: AppriseDestination,
@@ -50,9 +50,9 @@ export function createAppriseChannel(
 /**
  * Source: the Apprise API's documentation and its answers.
  *
- * A 204 is no success: the server found no configuration or no usable address, and sent nothing. A 424 says that at
- * least one of the services failed and not which: the others have shown the message. Repeating it may double it there
- * and not repeating it loses it elsewhere, so it is ambiguous, and `onAmbiguous` decides.
+ * A 204 is no success: the server found no configuration or no usable address, and sent nothing. A 424 says that one or more
+ * services failed, but not which. A repeat may double the message at the others, and no repeat may lose it. The outcome is
+ * therefore ambiguous, and `onAmbiguous` decides.
  */
 export function classifyApprise(answer: Answer, context: AnswerContext): Outcome {
   if (answer.status !== 204) return classifyOther(answer, context);
@@ -70,7 +70,7 @@ const classifyOther = createClassify({
   },
 });
 
-/** `/status` answers 200, or 417 with what the server lacks; a lack of attachments or storage does not concern us. */
+/** `/status` answers 200, or 417 with the faults of the server. Missing attachments or storage do not matter here. */
 function classifyAppriseStatus(answer: Answer, context: AnswerContext): Outcome {
   if (answer.status === 200 && !/^\s*</.test(answer.body)) {
     return { kind: "sent", note: "the server is up; its services were not tried" };
@@ -92,7 +92,7 @@ function notifyBody(message: AppriseMessage, destination: AppriseDestination): s
   });
 }
 
-/** Apprise's schemes are not the web's (`slack://a/b/c`), so each part between its separators counts. */
+/** The secrets in an Apprise address. Its schemes are not the web's (`slack://a/b/c`), so each part between separators counts. */
 function secretsOfAppriseUrl(url: string): string[] {
   const rest = url.replace(/^[a-z0-9]+:\/\//i, "");
   return [url, rest, ...rest.split(/[/?&=@:]/).filter((part) => part.length >= 6)];

@@ -31,7 +31,7 @@ function readAppriseKey(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
 }
 
-/** `key`: a configuration that the server has stored (`/notify/KEY`), else the addresses themselves, which hold secrets. */
+/** `key`: a configuration on the server (`/notify/KEY`). Otherwise the addresses themselves, which hold secrets. */
 function build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
   if ((key === undefined) === (urls.length === 0)) {
     const instead = "write the key of a stored configuration, or the Apprise addresses";

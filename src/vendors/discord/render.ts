@@ -13,17 +13,15 @@ import {
   writePlainText,
 } from "../layout/layout.ts";
 
-/**
- * https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000.
- */
+/** https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000. */
 const maxContentUnits = 2000;
 const maxDescriptionUnits = 4096;
 
 export type DiscordMessage = ReturnType<typeof renderDiscord>;
 
 /**
- * The body of a Discord webhook: the heading as the message, which is what a notification shows, and the rest as an
- * embed in the colour of the severity. Nobody is pinged, whatever the text says.
+ * The body of a Discord webhook. The heading is the message, which notifications show. The rest is an embed in the colour of the
+ * severity. The text never pings anybody.
  */
 export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm) {
   const kind = "discord" as const;
@@ -37,7 +35,7 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
   );
   const blocks = layOut(fitting, times);
   const heading = blocks[0]?.kind === "heading" ? blocks[0].runs.map(writeRun).join("") : "";
-  // Only a document with thousands of our own notes gets as far as the last cut.
+  // Only a document with thousands of our own notes reaches this cut.
   const description = clip(writeRest(blocks), maxDescriptionUnits);
   const content =
     heading.length <= maxContentUnits && heading !== ""
@@ -93,9 +91,7 @@ function writeLink(text: string, href: string): string {
   return text.includes("://") ? `<${address}>` : `[${escapeMarkdown(text)}](<${address}>)`;
 }
 
-/**
- * A backslash before all that is markdown to Discord: emphasis, code, links, mentions, emoji, quotes, headings, lists.
- */
+/** Puts a backslash before Discord's markdown: emphasis, code, links, mentions, emoji, quotes, headings, lists. */
 function escapeMarkdown(text: string): string {
   return text
     .replace(/[\\*_~`|<>[\]@]/g, "\\$&")

@@ -23,9 +23,9 @@ import type { DiscordDestination } from "./vendor.ts";
 const silentFlag = 1 << 12;
 
 /**
- * Discord's webhooks. The whole address is the secret. `wait=true` makes Discord answer after it has stored the
- * message, with the id by which it can be edited.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * Discord's webhooks. The whole address is the secret. With `wait=true` Discord answers after it has stored the message, with the
+ * id for edits.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createDiscordChannel(
   destination: DiscordDestination,
@@ -39,9 +39,9 @@ export function createDiscordChannel(
     secrets: [...secretsOfUrl(given), ...secretsOfUrl(webhook)],
   };
   const http = createHttpClient(clientOptions);
-  /** With connections of its own: a text finds its own warm, however slow a picture is. */
+  /** Pictures have their own connections, so a slow picture never blocks the warm connection of a text. */
   const pictures = createHttpClient(clientOptions);
-  /** The latest messages with a picture. A restart forgets them, so this is a first guess. */
+  /** The latest messages with a picture. Only a guess, as a restart forgets them. */
   const illustrated = new RecentMap<string, true>(1_000);
   const headers = { "content-type": "application/json" };
 
@@ -60,7 +60,7 @@ export function createDiscordChannel(
       const request = { url: messageUrl(webhook, ref), method: "PATCH" as const, headers, body };
       const outcome = await pictures.call(request, classifyDiscordEdit, context);
       if (outcome.kind === "sent") illustrated.set(ref, true);
-      // An edit may be made twice, so nothing about it is ambiguous.
+      // A repeated edit changes nothing, so an edit is never ambiguous.
       return outcome.kind === "ambiguous" ? { ...outcome, kind: "retry" } : outcome;
     },
     probe: (_recipient, signal) => http.ask({ url: webhook, method: "GET", headers: {} }, classifyDiscordProbe, signal),
@@ -88,10 +88,10 @@ export const classifyDiscord = createClassify({
   },
 });
 
-/** As for a message, but what is gone is the message, so it can be sent as a new one. */
+/** As for a message, but a gone target means the message: it can be sent as a new one. */
 export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Outcome {
   const code = jsonObjectOf(answer)?.code;
-  // Unknown message; too many edits to a message older than an hour.
+  // Unknown message, or too many edits of a message that is older than an hour.
   if (answer.status >= 400 && (code === 10008 || code === 30046)) {
     return rejected("message", "edit_target_gone", describeAnswer(answer, context));
   }
@@ -105,15 +105,18 @@ function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
   const outcome = classifyDiscord(answer, context);
   if (outcome.kind === "sent") return { kind: "sent", note: "the webhook exists" };
   if (outcome.kind !== "rejected" || outcome.scope !== "destination") return outcome;
-  // A server that imitates Discord need not answer this question, and says nothing of messages then.
+  // A server that imitates Discord need not support this question, and then its answer means nothing for messages.
   const isGone = goneCodes.has(Number(jsonObjectOf(answer)?.code));
   return isGone ? outcome : { ...outcome, scope: "message" };
 }
 
-/** Webhooks of forum and media channels: no thread named, or one where none is allowed. */
+/** Codes of webhooks of forum and media channels: a thread is missing, or is not allowed. */
 const forumCodes = new Set<unknown>([220001, 220002, 220003, 220004]);
 
-/** Whole and fractional seconds in three places; the longest holds. Cloudflare's own 429 has the header alone. */
+/**
+ * The answer names the wait in three places, in whole and fractional seconds. The longest counts. Cloudflare's own 429 has only
+ * the header.
+ */
 function waitOf(answer: Answer, context: AnswerContext): number | undefined {
   const seconds = jsonObjectOf(answer)?.retry_after;
   const waits = [
@@ -124,7 +127,7 @@ function waitOf(answer: Answer, context: AnswerContext): number | undefined {
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/** Without a version, or with one below 8, Discord counts `retry_after` in milliseconds. */
+/** Without a version, or below version 8, Discord counts `retry_after` in milliseconds. */
 function pinVersion(url: URL): URL {
   const pinned = new URL(url.href);
   pinned.pathname = url.pathname.replace(/^\/api\/(?:v\d+\/)?webhooks\//, "/api/v10/webhooks/");
@@ -151,7 +154,7 @@ function silenced(body: string): string {
 }
 
 const pictureName = "chart.png";
-/** The limits of an embed's footer, and of what is said of an attachment. */
+/** The limits of an embed's footer, and of an attachment's description. */
 const maxFooterUnits = 2048;
 const maxAltUnits = 1024;
 
@@ -161,8 +164,8 @@ interface Body {
 }
 
 /**
- * The picture stands in the embed, under its text; a message without one (the plain form) shows it by itself. An
- * attachment that an edit does not name stays, and one that no embed shows is shown by itself.
+ * Adds the picture to the embed, under its text. A message without an embed (the plain form) shows the picture separately. An edit
+ * keeps attachments that it does not name, and Discord shows those without an embed separately.
  */
 function withPicture(body: string, line?: string): string {
   const message = JSON.parse(body) as Body;
@@ -180,7 +183,7 @@ function writePicture({ body }: DiscordMessage, { png, alt, line }: Illustration
   return writeMultipart({ payload_json: JSON.stringify(message) }, file);
 }
 
-/** An edit leaves what it does not name as it was. Both places where a message has its text are therefore named. */
+/** An edit keeps the fields that it does not name, so both places of text are named. */
 function replacing(body: string): string {
   return JSON.stringify({ content: "", embeds: [], ...(JSON.parse(body) as object) });
 }

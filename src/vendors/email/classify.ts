@@ -2,7 +2,7 @@ import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import { rejected } from "../http/classify.ts";
 import { type Breakdown, type Cause, type Reply, type Stage, stages } from "./transcript.ts";
 
-/** Before a server that asks for time is tried again (421, 4.7.x: overload, rate limits; 450 and 451 of a greylist). */
+/** The wait after a server asks for time (421, 4.7.x: overload, rate limits; 450 and 451 of a greylist). */
 const busyWaitMs = 60_000;
 
 /**
@@ -104,7 +104,7 @@ const blamedByCode = new Map<string | undefined, Blamed>([
   ["5.7.60", "sender"],
 ]);
 
-/** As Postfix, Exim, Sendmail and Exchange word it. */
+/** The words of Postfix, Exim, Sendmail and Exchange. */
 const blamedByWords: [Blamed, RegExp][] = [
   ["sender", /\bsend(?:er)? (?:as|address|verify|denied|rejected|refused|not|domain)\b|\bas this sender\b/i],
   [
@@ -114,7 +114,7 @@ const blamedByWords: [Blamed, RegExp][] = [
   ["client", /\bclient host\b|\bhelo command rejected\b|\bclient (?:was|is|does) not\b|\byour (?:ip|host|client)\b/i],
 ];
 
-/** The party that a refusal at RCPT or later is about; undefined: what the server was just asked. */
+/** The party that a refusal at RCPT or later is about. Undefined: the party of the last command. */
 function blamedBy(stage: Stage, { enhanced, text }: Reply): Blamed | undefined {
   if (stage !== "rcpt" && stage !== "data" && stage !== "content") return undefined;
   if (/\brecipient address rejected\b/i.test(text)) return undefined;
@@ -130,12 +130,12 @@ function classifyTemporary(stage: Stage, { code, enhanced }: Reply, detail: stri
     reason: "temporary_refusal",
     detail,
     ...(busy ? { waitMs: busyWaitMs } : {}),
-    // Such an answer was not about this recipient: others on the same account would hear it too.
+    // Such an answer was not about this recipient: the account's others would get it too.
     ...(beforeMail || code === 421 ? { scope: "account" as const } : {}),
   };
 }
 
-/** The whole mail may be with the server: it had asked for it, and its verdict is missing. */
+/** The server may have the whole mail: it had asked for it, and its verdict is missing. */
 function classifyUnanswered(cause: Silence): Outcome {
   const ambiguous = (reason: ReasonCode, what: string): Outcome => ({
     kind: "ambiguous",

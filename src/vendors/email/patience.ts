@@ -2,28 +2,28 @@ import { Budget } from "../../core/budget.ts";
 import type { Now } from "../../core/clock.ts";
 import type { DrawAlertPicture } from "../../core/ports/alert-picture.ts";
 
-/** A mail cannot be changed once it was sent, so it waits for its picture: so long. */
+/** How long a mail waits for its picture, as a sent mail cannot be changed. */
 const waitMs = 2_000;
 const slowMs = 1_000;
-/** The most calls of a mail account that wait at a time, so that others go by. */
+/** The most mails of an account that wait at once, so others can pass. */
 const mostWaiting = 2;
-/** After this many slow ones in a row none is waited for. */
+/** After this many slow pictures in a row no mail waits for one. */
 const slowToRest = 2;
 const restMs = 5 * 60_000;
-/** A flood of mails gets none. */
+/** The most pictures a minute: a flood of mails gets none. */
 const mostAMinute = 20;
 const minuteMs = 60_000;
 
-/** The picture for a mail, or undefined where there is none in time. Never rejects. */
+/** Gets the picture for a mail. Undefined where there is none in time. Never rejects. */
 export type WaitForPicture = ReturnType<typeof createPatience>;
 
 /**
- * Waits for pictures as long as mails can bear it: 2 s each, two mails at a time and 20 a minute, and for some minutes not
- * at all when drawing has become slow, as it does while the market-data service hangs.
+ * Waits for pictures within bounds: 2 s each, two mails at once and 20 a minute. When drawing has become slow, as while the
+ * market-data service hangs, it pauses for some minutes.
  */
 export function createPatience(draw: DrawAlertPicture, now: Now) {
   const asked = new Budget({ now }, mostAMinute, minuteMs);
-  /** One is spent when a rest begins; until it is left again, no picture is waited for. */
+  /** A pause spends the one unit. Until the unit is back, no mail waits for a picture. */
   const rests = new Budget({ now }, 1, restMs);
   let waiting = 0;
   let slowInARow = 0;

@@ -6,9 +6,9 @@ import { fitDocument } from "../layout/fit.ts";
 import { accents, type LaidBlock, layOut, linesOf, type Run, toneOf, writePlainText } from "../layout/layout.ts";
 
 const maxSubjectUnits = 200;
-/** Gmail hides what lies beyond 102 KB of HTML. */
+/** Gmail hides the part of the HTML after 102 KB. */
 const maxHtmlUnits = 90_000;
-/** After a refusal of the whole, a mail that no filter has reason to refuse for its size. */
+/** After a refusal of the whole mail: a size that no filter refuses. */
 const maxPlainUnits = 4000;
 const maxPreviewUnits = 140;
 
@@ -17,11 +17,11 @@ export interface EmailMessage extends Message {
   subject: string;
   text: string;
   html: string;
-  /** Where in `html` a picture belongs, and the zone of its times. Absent: it is sent without one. */
+  /** The picture's position in `html`, and the zone of its times. Absent: no picture. */
   picture?: { at: number; timeZone: string };
 }
 
-/** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
+/** A mail with text and HTML from the same blocks. The plain form has an empty `html` and is only text. */
 export function renderEmail(
   document: Document,
   times: TimeFormat,
@@ -38,12 +38,12 @@ export function renderEmail(
   const text = writePlainText(blocks) || subject;
   if (form === "plain") return { kind: "email", subject, text, html: "" };
   const html = writeHtml(document, blocks);
-  // Behind all that it says. The end of the frame is ours: what a sender writes has no `<`.
+  // The picture comes last. The end of the frame is ours, as a sender's text has no `<`.
   const at = html.lastIndexOf(endOfFrame);
   return { kind: "email", subject, text, html, ...(picture && at > 0 && { picture: { at, timeZone } }) };
 }
 
-/** No colours of text or ground: the reader's light or dark scheme decides, and the accents are readable on both. */
+/** No colours for text or background: the reader's light or dark scheme decides. The accents are readable on both. */
 function writeHtml(document: Document, blocks: LaidBlock[]): string {
   const page = (
     <html lang="en">
@@ -72,7 +72,7 @@ const endOfFrame = "</div></body>";
 /** The part of the mail that holds its picture. */
 export const pictureId = "chart@tocsin";
 
-/** The HTML of a mail with its picture, which is `width` wide where there is room. */
+/** The HTML of a mail with its picture, at most `width` wide. */
 export function withPicture(html: string, at: number, { alt, width }: { alt: string; width: number }): string {
   const image = (
     <p style="margin: 16px 0 8px">
@@ -94,9 +94,9 @@ const buttonStyle =
 const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.9em";
 
 /**
- * What a mailbox shows next to the subject: the symbol of the state, since some show the subject of the first mail for a
- * whole conversation, and the numbers, which the subject leaves out: of the line below the first, or of both where that begins without
- * one. Not seen in the mail itself.
+ * The preview next to the subject in a mailbox, hidden in the mail itself. It has the state's symbol, as some mailboxes show the
+ * first mail's subject for a conversation. And it has the numbers, which the subject leaves out: from the line below the first, or
+ * from both lines where that begins without one.
  */
 function Preview({ subject, blocks: [heading, next] }: { subject: string; blocks: LaidBlock[] }) {
   if (heading?.kind !== "heading" || (next?.kind !== "paragraph" && next?.kind !== "note") || next.quoted) return null;
@@ -111,7 +111,7 @@ function Preview({ subject, blocks: [heading, next] }: { subject: string; blocks
   );
 }
 
-/** @param isNumbers it follows the heading @param isLast it ends the mail */
+/** @param isNumbers the block follows the heading @param isLast the block ends the mail */
 function BlockHtml({ block, isNumbers, isLast }: { block: LaidBlock; isNumbers: boolean; isLast: boolean }) {
   if (block.quoted) {
     return (

@@ -22,11 +22,11 @@ export interface EmailChannelOptions {
   idleMs?: number;
   /** Default: connect 20 s, greeting 30 s, a command 60 s, the verdict on a mail 10 min. */
   timeouts?: Partial<SmtpTimeouts>;
-  /** What EHLO says. Default: the domain of the From address, since some relays refuse an address literal. */
+  /** The name in EHLO. Default: the domain of the From address, since some relays refuse an address literal. */
   clientName?: string;
   /** Default: mails have no pictures. */
   waitForPicture?: WaitForPicture;
-  /** For a relay with an own certificate authority. `rejectUnauthorized` is the account's. */
+  /** For a relay with its own certificate authority. The account decides `rejectUnauthorized`. */
   tls?: ConnectionOptions;
 }
 
@@ -40,10 +40,10 @@ const defaultTimeouts: SmtpTimeouts = {
 /**
  * Sends mails over one SMTP account, one recipient a call.
  *
- * `ref` of a sent mail is its Message-ID; given back as `replyTo` it makes the next mail an answer to it. An update is
- * a new mail in the same thread: a sent mail cannot be edited.
+ * `ref` of a sent mail is its Message-ID. As `replyTo` it makes the next mail an answer. An update is a new mail in the same
+ * thread: a sent mail cannot be edited.
  *
- * @throws AppError `config_invalid` when the From address is none. Anything later is an Outcome.
+ * @throws AppError `config_invalid` for a wrong From address. Later failures are Outcomes.
  */
 export function createEmailChannel(
   destination: EmailDestination,
@@ -89,7 +89,7 @@ export function createEmailChannel(
   };
 }
 
-/** The address is not repeated: what is no address may be anything, and the page shows the recipient next to it. */
+/** The detail does not repeat the address: it may hold any text, and the page shows the recipient next to it. */
 const notAnAddress: Outcome = {
   kind: "rejected",
   scope: "recipient",
@@ -107,18 +107,17 @@ function readSender(destination: EmailDestination): MailAddress {
 
 type Context = Pick<SendContext, "deliveryId" | "alertId" | "receivedAt" | "threadKey" | "replyTo">;
 
-/** Pixels of a picture for each of a page's: it is drawn for dense screens. */
+/** Picture pixels for each pixel of a page, for dense screens. */
 const pictureScale = 2;
 
 /**
  * Writes a mail.
  *
- * Threads: all mails of one alert key refer to one root id, made of the key, that no mail ever carries. Gmail joins
- * mails of one sender with one subject whose References consistently name the same id, whether or not it has seen it
- * (its notice "Threading changes in Gmail conversation view", 2019); Thunderbird and Apple Mail build threads from
- * References alone and put an unseen root above its answers, as in JWZ's algorithm and RFC 5256. If the first mail
- * carried the root id instead, its id would not be the delivery's, an alert that returns after months would repeat the
- * id of an old mail, and Gmail would drop it as a duplicate. The mail that is answered, where known, is named as well.
+ * Threads: all mails of one alert key refer to one root id, made from the key, that no mail carries. Gmail joins mails of one
+ * sender with one subject whose References consistently name the same id, even an unseen one (its notice "Threading changes in
+ * Gmail conversation view", 2019). Thunderbird and Apple Mail build threads only from References and put an unseen root above its
+ * answers (JWZ's algorithm, RFC 5256). A first mail with the root id would not have the delivery's id. An alert that returns after
+ * months would then repeat an old mail's id, and Gmail would drop it as a duplicate. The answered mail, where known, is named too.
  *
  * @param to an address that `isMailAddress` accepts.
  */
@@ -130,7 +129,7 @@ export async function composeMail(
   picture?: AlertPicture,
 ) {
   const domain = mailDomainOf(from.address);
-  // Equal for every repeat of a delivery, so that a mailbox that compares ids keeps one.
+  // Equal for every repeat of a delivery, so a mailbox that compares ids keeps one.
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
   const root = `<thread-${hashOf(context.threadKey)}@${domain}>`;
   const answered = isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;
@@ -146,7 +145,7 @@ export async function composeMail(
     references: answered === undefined ? [root] : [root, answered],
     headers: {
       Subject: subjectHeader(headerText(message.subject) || "Alert"),
-      // RFC 3834: no holiday notices in return; Exchange wants its own word for it.
+      // RFC 3834: no holiday notices in return. Exchange needs its own header.
       "Auto-Submitted": "auto-generated",
       "X-Auto-Response-Suppress": "All",
       "X-Tocsin-Alert": idPart(context.alertId),
@@ -159,7 +158,7 @@ export async function composeMail(
 
 function htmlOf({ html, picture: place }: EmailMessage, picture: AlertPicture | undefined): string {
   if (picture === undefined || place === undefined) return html;
-  // The width stands in the first chunk of every PNG.
+  // Every PNG has its width in the first chunk.
   const width = Buffer.from(picture.png).readUInt32BE(16) / pictureScale;
   return withPicture(html, place.at, { alt: picture.alt, width });
 }
@@ -174,7 +173,7 @@ function pictureAttachment({ png }: AlertPicture) {
   };
 }
 
-/** One line: a subject may hold whatever an alert's sender wrote. */
+/** One line: a subject may hold any text of an alert's sender. */
 function headerText(text: string): string {
   return text
     .replaceAll(/\p{Cs}/gu, "\uFFFD")
@@ -182,18 +181,18 @@ function headerText(text: string): string {
     .trim();
 }
 
-/** A sender's `=?utf-8?B?…?=` would be shown decoded, as words that no page of ours and no log ever showed. */
+/** A sender's `=?utf-8?B?…?=` would be shown decoded, with words that are in no page and no log. */
 function subjectHeader(subject: string): string | { prepared: true; value: string } {
   if (!subject.includes("=?")) return subject;
   return { prepared: true, value: encodeWord(subject, "B", 60).replaceAll("?= =?", "?=\r\n =?") };
 }
 
-/** NUL ends a text in some readers, and half a surrogate pair cannot be written in UTF-8. */
+/** Some readers end a text at NUL, and half a surrogate pair cannot be written in UTF-8. */
 function bodyText(text: string): string {
   return text.replaceAll(/[\p{Cs}\0]/gu, "\uFFFD");
 }
 
-/** Ids are ours, UUIDs; what is not gets a stand-in rather than a way into the header. */
+/** Ids are our UUIDs. Another text is replaced by its hash, so it cannot enter the header. */
 function idPart(id: string): string {
   return /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : hashOf(id);
 }
@@ -206,10 +205,7 @@ function isMessageId(text: string | undefined): text is string {
   return text !== undefined && /^<[A-Za-z0-9._-]{1,128}@[A-Za-z0-9.-]{1,253}>$/.test(text);
 }
 
-/**
- * Hides an account's password, alone and as `AUTH PLAIN` carries it: a server may echo what it was sent in its
- * refusal.
- */
+/** Hides an account's password, plain and in the form of `AUTH PLAIN`: a server may repeat its input in a refusal. */
 export function createAccountRedactor({ user = "", password }: EmailAccount): Redact {
   const secret = password?.reveal() ?? "";
   return createRedactor(secret === "" ? [] : [secret, `\0${user}\0${secret}`], { leastLength: 1 });

@@ -4,10 +4,10 @@ import type { Envelope, SmtpSession, Step } from "./session.ts";
 import type { Breakdown } from "./transcript.ts";
 
 /**
- * Connections to one account, kept for a while so that a burst logs in once.
+ * Connections to one account, kept for a while so a burst logs in once.
  *
- * Not nodemailer's own pool: that puts a mail back in its queue unseen, and its log does not say which connection
- * carried which mail, without which nobody can say whether a mail may have arrived.
+ * Not nodemailer's own pool: it silently requeues mails. Its log does not show which connection carried which mail, and without
+ * this nobody can say whether a mail may have arrived.
  *
  * @param options.maxConnections at once; mail servers count them per account
  * @param options.idleMs how long a connection is kept for the next mail
@@ -42,7 +42,7 @@ export function createSessionPool(
     });
   }
 
-  /** Hands the slot straight on, so that nobody slips in between. */
+  /** Passes the slot directly to the next waiting call, so no other call takes it first. */
   function freeSlot(): void {
     const next = waiting.shift();
     if (next === undefined) taken -= 1;
@@ -104,7 +104,7 @@ export function createSessionPool(
         freeSlot();
       }
     },
-    /** Ends all connections. A mail under way breaks off and says how far it had come. */
+    /** Ends all connections. A mail under way breaks off and reports its stage. */
     async close(): Promise<void> {
       closed = true;
       for (const session of busy) session.destroy();
@@ -117,7 +117,7 @@ export function createSessionPool(
   };
 }
 
-/** A server may drop a kept connection at any time; before the mail has left that is no attempt, only a stale line. */
+/** A server may drop a kept connection at any time. Before the mail has left, that is no attempt, only a stale connection. */
 function wasStale({ stage, cause }: Breakdown): boolean {
   return stage !== "content" && (cause.kind === "lost" || (cause.kind === "reply" && cause.reply.code === 421));
 }

@@ -18,10 +18,10 @@ import type { EmailAccount } from "./vendor.ts";
 
 /** How long each kind of step may take, in milliseconds. */
 export interface SmtpTimeouts {
-  /** DNS and TCP, and TLS where it comes first. */
+  /** DNS and TCP, also TLS for a connection that begins with it. */
   connectMs: number;
   greetingMs: number;
-  /** Any one command up to DATA. Short of RFC 5321's 5 minutes: nothing has left, and another try costs nothing. */
+  /** Any command up to DATA. Shorter than RFC 5321's 5 minutes: nothing has left, and another try costs nothing. */
   commandMs: number;
   /** From the server's go-ahead for the mail to its verdict (RFC 5321, 4.5.3.2.6: 10 minutes). */
   verdictMs: number;
@@ -29,7 +29,7 @@ export interface SmtpTimeouts {
 
 export interface SessionSettings {
   account: EmailAccount;
-  /** What EHLO says. */
+  /** The name in EHLO. */
   clientName: string;
   timeouts: SmtpTimeouts;
   tls?: ConnectionOptions;
@@ -40,10 +40,10 @@ export interface Envelope {
   to: string;
 }
 
-/** `reply` is the server's word on a mail that it took: its queue id is what its owner can search for. */
+/** `reply`: the server's answer to an accepted mail. It holds the queue id, with which the server's owner can search. */
 export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakdown };
 
-/** Whether a password is to be sent that must not travel in clear text. */
+/** Whether a password will be sent that must not travel in clear text. */
 export function requiresTls(account: EmailAccount): boolean {
   return account.password !== undefined && !account.allowInsecureAuth;
 }
@@ -52,7 +52,7 @@ const quitMs = 1_000;
 
 type Settle = (problem?: Cause | Error | null) => void;
 
-/** One connection to a mail server. It takes one call at a time, and is of no more use after a call that failed. */
+/** One connection to a mail server. It takes one call at a time, and is useless after a failed call. */
 export class SmtpSession {
   readonly #account: EmailAccount;
   readonly #timeouts: SmtpTimeouts;
@@ -61,7 +61,7 @@ export class SmtpSession {
   readonly #connection: SMTPConnection;
   #state: "new" | "open" | "closed" = "new";
   #timer?: NodeJS.Timeout;
-  /** Ends the call under way; set while there is one. */
+  /** Ends the call under way. Set only during a call. */
   #interrupt?: Settle;
   #notifyClosed?: () => void;
 
@@ -81,7 +81,7 @@ export class SmtpSession {
       logger: { debug: observe, info: observe, warn: observe, error: observe },
       // Commands and replies, with credentials masked; `debug` would log the mail as well.
       transactionLog: true,
-      // The step timer below decides; these only bound what it cannot see, such as a stuck TLS handshake.
+      // The step timer below decides. These limits only bound steps that it cannot see, such as a stuck TLS handshake.
       connectionTimeout: timeouts.connectMs + timeouts.greetingMs + timeouts.commandMs,
       dnsTimeout: timeouts.connectMs,
       greetingTimeout: timeouts.greetingMs + timeouts.commandMs,
@@ -103,12 +103,12 @@ export class SmtpSession {
     return step;
   }
 
-  /** Whether the server would take a mail of this sender for this recipient; none is sent, and `quit` is all that may follow. */
+  /** Asks whether the server would accept a mail of this sender for this recipient. Sends none. Only `quit` may follow. */
   offer({ from, to }: Envelope, signal: AbortSignal): Promise<Step> {
     this.#transcript.startMail();
     const { say } = speakerOf(this.#connection);
     return this.#run(signal, (settle) => {
-      // Most servers judge the sender and the client only when they hear the recipient.
+      // Most servers judge sender and client only at the recipient.
       say(`MAIL FROM:<${from}>`, (sender) => {
         if (!isYes(sender)) return settle(refusal(sender, "MAIL FROM"));
         say(`RCPT TO:<${to}>`, (recipient) => {
@@ -123,7 +123,7 @@ export class SmtpSession {
     this.#transcript.startMail();
     let response = "";
     const step = await this.#run(signal, (settle) => {
-      // Read in the turn of the server's go-ahead. DATA is no such moment: nodemailer says it with the recipients.
+      // Read at the server's go-ahead for the mail. The DATA command is no sign, as nodemailer sends it with the recipients.
       const contents = new Readable({
         read: () => {
           if (mayCall?.() === false) {
@@ -138,19 +138,19 @@ export class SmtpSession {
       });
       this.#connection.send({ ...envelope, size: mail.length }, contents, (error, info) => {
         response = info?.response ?? "";
-        // A server that refuses some recipients does not make nodemailer fail.
+        // nodemailer does not fail when a server refuses some recipients.
         settle(error ?? info?.rejectedErrors?.[0]);
       });
     });
     return step.ok ? { ok: true, reply: oneLine(this.#redact(response), maxReplyUnits) } : step;
   }
 
-  /** Whether it stands and can take a mail. */
+  /** Whether the connection can take a mail. */
   isOpen(): boolean {
     return this.#state === "open";
   }
 
-  /** Says goodbye and closes; cuts the line after a second. */
+  /** Says goodbye and closes. Cuts the connection after a second. */
   quit(): Promise<void> {
     if (this.#state === "closed") return Promise.resolve();
     return new Promise((resolve) => {
@@ -165,7 +165,7 @@ export class SmtpSession {
     });
   }
 
-  /** Cuts the line. */
+  /** Cuts the connection. */
   destroy(): void {
     this.#connection.close();
     this.#end({ kind: "lost" });
@@ -188,7 +188,7 @@ export class SmtpSession {
     }, afterMs);
   }
 
-  /** Runs one call to its callback, the connection's end, its time limit or the caller's signal: the first of them ends it. */
+  /** Runs one call until its callback, the connection's end, its time limit or the caller's signal. */
   #run(signal: AbortSignal, begin: (settle: Settle) => void): Promise<Step> {
     return new Promise((resolve) => {
       const settle: Settle = (problem) => {
@@ -220,10 +220,10 @@ export class SmtpSession {
     if (user === undefined || password === undefined) {
       settle();
     } else if (!this.#connection.allowsAuth) {
-      // nodemailer would continue without a login, and every recipient would be refused for it.
+      // nodemailer would continue without a login, and every recipient would be refused.
       settle({ kind: "no_login" });
     } else if (requiresTls(this.#account) && !this.#connection.secure) {
-      // Unreachable by the options above; a password in clear text is not left to options alone.
+      // Unreachable with the options above, but a password needs more protection than options.
       settle({ kind: "tls", text: "the connection is not encrypted" });
     } else {
       this.#connection.login({ user, pass: password.reveal() }, (error) => settle(error));
@@ -232,8 +232,8 @@ export class SmtpSession {
 }
 
 /**
- * One command alone, which nodemailer has no method for: with `send` a mail follows. The two members are how it says its
- * own commands (`reset` does just this); its version is fixed, and a probe's test fails should they change.
+ * Sends one command that nodemailer has no method for (`send` always adds a mail). The two members are nodemailer's own way to
+ * send commands, as in `reset`. Its version is fixed, and a probe's test fails should they change.
  */
 function speakerOf(connection: SMTPConnection): { say(command: string, onReply: (reply: string) => void): void } {
   const inner = connection as unknown as {
@@ -252,13 +252,13 @@ function isYes(reply: string): boolean {
   return reply.startsWith("2");
 }
 
-/** As nodemailer would describe it. */
+/** An error in nodemailer's form. */
 function refusal(response: string, command: string): Error {
   const responseCode = Number(response.slice(0, 3));
   return Object.assign(new Error("refused"), { response, responseCode, command });
 }
 
-/** `commandMs` holds for the others. */
+/** The other stages have `commandMs`. */
 const limits: Partial<Record<Stage, keyof SmtpTimeouts>> = {
   connect: "connectMs",
   greeting: "greetingMs",

@@ -2,17 +2,17 @@ import { isTlsCode } from "../../ground/net/network-code.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 
 /**
- * What the conversation with a mail server has reached, read from nodemailer's log of it, and from its reading of the mail.
+ * The progress of the conversation with a mail server, from nodemailer's log and from its reading of the mail.
  *
- * There is no other witness: for a connection that breaks while the mail is being handed over nodemailer reports the
- * same error as for one that was never made. It announces the connection, every command (`client`, secrets hidden) and
- * every reply (`server`) in order. Replies answer commands first in, first out, also when they were pipelined.
+ * There is no other source: for a connection that breaks during the mail nodemailer reports the same error as for a connection
+ * that never began. It logs the connection, every command (`client`, secrets hidden) and every reply (`server`) in order. Replies
+ * answer commands first in, first out, even when they were pipelined.
  *
  *     connect ─▶ greeting ─▶ hello ─▶ [starttls ─▶ hello] ─▶ [auth] ─▶ mail ─▶ rcpt ─▶ data ─354─▶ content ─250─▶ done
  *
- * nodemailer reads the mail in the turn of the 354 (of a 250, from servers that say so there). Until then not a byte of it
- * has left, even when DATA was pipelined behind the recipients. From then on it may have arrived whole. That the last byte was
- * handed to the socket is seen too late to be relied on when the socket is congested, so `content` is one stage.
+ * nodemailer reads the mail at the 354 (or at a 250, from servers that use it there). Until then no byte of it has left, even when
+ * DATA was pipelined after the recipients. From then on it may have arrived whole. On a congested socket the last byte is seen too
+ * late, so `content` is one stage.
  *
  * @param onProgress called with the stage after each step, for the stage's time limit.
  */
@@ -20,19 +20,19 @@ export function createTranscript(onProgress: (stage: Stage) => void) {
   let latest: Stage = "connect";
   const unanswered: Stage[] = [];
 
-  /** What is being waited for: the first step without an answer, or the last one taken when all are answered. */
+  /** The awaited step: the first one without an answer, or the last one when all are answered. */
   function stage(): Stage {
     return unanswered[0] ?? latest;
   }
 
   return {
     stage,
-    /** Forgets the mail before: on a connection that is used again nothing of the next one has left yet. */
+    /** Forgets the last mail: on a reused connection nothing of the next one has left yet. */
     startMail(): void {
       latest = "mail";
       unanswered.length = 0;
     },
-    /** The mail is read to be written. */
+    /** nodemailer has begun to read the mail for sending. */
     startContent(): void {
       unanswered.push("content");
       onProgress(stage());
@@ -57,13 +57,13 @@ export function createTranscript(onProgress: (stage: Stage) => void) {
   };
 }
 
-/** The part of a nodemailer log entry that is looked at. */
+/** The used part of a nodemailer log entry. */
 export interface LogEntry {
   tnx?: unknown;
 }
 
 function stageOfCommand(line: string, latest: Stage): Stage {
-  // The lines of a login that follow AUTH are no commands.
+  // The lines of a login after AUTH are no commands.
   return stageOfVerb.get(line.split(" ", 1)[0]?.toUpperCase() ?? "") ?? latest;
 }
 
@@ -78,10 +78,10 @@ const stageOfVerb = new Map<string, Stage>([
   ["QUIT", "quit"],
 ]);
 
-/** The most of a server's words, so that there is room for ours. */
+/** The most characters of a server's words, which leaves room for ours. */
 export const maxReplyUnits = 180;
 
-/** The steps of an SMTP conversation, in order: the words for a refusal in each, and for the moment of another failure. */
+/** The steps of an SMTP conversation, in order. Each has words for a refusal, and for the moment of another failure. */
 export const stages = {
   connect: { refuses: "refuses service", when: "while connecting" },
   greeting: { refuses: "refuses service", when: "before its greeting" },
@@ -107,30 +107,30 @@ export interface Reply {
 
 export type Cause =
   | { kind: "reply"; reply: Reply }
-  /** The server said something that is no SMTP reply, or the wrong one. */
+  /** The server sent no SMTP reply, or the wrong one. */
   | { kind: "bad_reply"; text: string }
   | { kind: "lost" }
   | { kind: "timeout"; afterMs: number }
-  /** The caller ended the call; `timedOut` when its own time limit did. */
+  /** The caller ended the call. `timedOut`: its time limit did. */
   | { kind: "aborted"; timedOut: boolean }
   | { kind: "dns" }
   | { kind: "unreachable"; text: string }
   | { kind: "tls"; text: string }
-  /** A password is configured and the server takes none on this connection. */
+  /** A password is configured, but the server offers no login on this connection. */
   | { kind: "no_login" }
-  /** Larger than the server announced that it takes; nothing was sent. */
+  /** Larger than the size that the server announced. Nothing was sent. */
   | { kind: "too_large" };
 
-/** Why a conversation ended without the mail being taken, and how far it had come. */
+/** The reason why a conversation ended without an accepted mail, and its stage. */
 export interface Breakdown {
   stage: Stage;
   cause: Cause;
 }
 
-/** What nodemailer puts on its errors. */
+/** nodemailer's fields on its errors. */
 interface SmtpError extends Error {
   code?: string;
-  /** The code of the system's error where `code` is nodemailer's own. */
+  /** The system's error code where `code` is nodemailer's own. */
   originalCode?: string;
   command?: string;
   response?: string;
@@ -140,8 +140,8 @@ interface SmtpError extends Error {
 /**
  * Reads nodemailer's error.
  *
- * @param stage what the transcript says was being waited for.
- * @param redact takes secrets out of whatever the other side said.
+ * @param stage the awaited step by the transcript.
+ * @param redact removes secrets from the other side's words.
  */
 export function readBreakdown(error: Error, stage: Stage, redact: (text: string) => string): Breakdown {
   const { code, originalCode, command, response, responseCode } = error as SmtpError;
@@ -166,14 +166,14 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   return { stage, cause: { kind: "lost" } };
 }
 
-/** The step that a reply answers; pipelined commands are refused after later ones have been sent. */
+/** The step that a reply answers. A pipelined command may be refused after later ones were sent. */
 function stageOfReply(command: string | undefined, code: string | undefined): Stage | undefined {
   if (command === "DATA" && code === "EMESSAGE") return "content";
   if (command?.startsWith("AUTH")) return "auth";
   return stageOfVerb.get(command?.replace(/ (?:FROM|TO)$/, "") ?? "");
 }
 
-/** Joins the lines of a reply and takes the codes off them. */
+/** Joins the lines of a reply and removes their codes. */
 export function parseReply(code: number, response: string): Reply {
   let enhanced: string | undefined;
   const lines = response.split(/\r?\n/).map((line) => {

@@ -11,7 +11,7 @@ import { createPatience } from "./patience.ts";
 import { type EmailMessage, renderEmail } from "./render.tsx";
 
 export interface EmailAccount {
-  /** Tells accounts apart: `user@host:port`, and which password of several it has (` (password 2)`), but not the password. */
+  /** Identifies the account: `user@host:port`, and which of several passwords it has (` (password 2)`), without the password. */
   id: string;
   host: string;
   port: number;
@@ -19,9 +19,9 @@ export interface EmailAccount {
   secure: boolean;
   user?: string;
   password?: Secret;
-  /** A password is sent only over TLS unless this is true (`?allowInsecureAuth=true`). Default false. */
+  /** Allows a password without TLS (`?allowInsecureAuth=true`). Default false. */
   allowInsecureAuth: boolean;
-  /** Certificates are verified unless this is false (`?rejectUnauthorized=false`). Default true. */
+  /** False skips the check of certificates (`?rejectUnauthorized=false`). Default true. */
   rejectUnauthorized: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface EmailDestination extends Destination {
 interface Shared {
   account?: EmailAccount;
   from?: string;
-  /** All accounts of the configuration that were read so far. */
+  /** The accounts that were read so far. */
   known: EmailAccount[];
 }
 
@@ -153,7 +153,7 @@ function findSender(given: Partial<Options>, context: BuildContext): Required<Om
 const example = "smtps://user:password@smtp.example.com or smtp://user:password@smtp.example.com:587";
 const urlOptions = ["allowInsecureAuth", "rejectUnauthorized"];
 
-/** A login whose password is wrong says nothing of the same login with another one: they are two accounts. */
+/** The same login with another password is another account: one may be wrong and the other right. */
 function readAccount(text: string, known: EmailAccount[]): EmailAccount | Refusal {
   const account = readSmtpUrl(text);
   if (account instanceof Refusal) return account;
@@ -168,8 +168,8 @@ function readAccount(text: string, known: EmailAccount[]): EmailAccount | Refusa
 }
 
 /**
- * Reads `smtp://` (port 587, STARTTLS where offered) and `smtps://` (port 465, TLS from the first byte).
- * A refusal never repeats any part of the address, since the password can be anywhere in one that cannot be read.
+ * Reads `smtp://` (port 587, STARTTLS where offered) and `smtps://` (port 465, TLS from the first byte). A refusal never repeats
+ * any part of the address, since the password can be anywhere in an unreadable one.
  */
 function readSmtpUrl(text: string): EmailAccount | Refusal {
   if (!/^smtps?:\/\//i.test(text)) return new Refusal("does not begin with smtp:// or smtps://", `write ${example}`);

@@ -8,9 +8,8 @@ import { showValue } from "../../ground/shape/show-value.ts";
 export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
 
 /**
- * Which addresses an outgoing request may reach. A destination is a line of configuration, but its host name is
- * resolved by somebody else's name server: without this check a changed record turns the relay into a way to the
- * machine's own network, its cloud metadata, or Fly's private one.
+ * The addresses that an outgoing request may reach. A destination is in the configuration, but others' name servers resolve its
+ * host. Without this check a changed record would open the machine's own network, its cloud metadata, or Fly's private network.
  * @param allowInternal host names, addresses or CIDR ranges that may be internal.
  * @throws AppError `config_invalid` for an entry that is none of these.
  */
@@ -24,11 +23,11 @@ export function createAddressPolicy(allowInternal: readonly string[]) {
     if (isIpRange(read)) ranges.push(...allForms(read));
     else hosts.add(read);
   }
-  // A list a family: `net.BlockList` takes IPv4 for mapped IPv6, so that `::/0` would allow all of IPv4.
+  // One list a family: `net.BlockList` takes IPv4 for mapped IPv6, so `::/0` would allow all of IPv4.
   const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
   const allowed6 = createIpRanges(ranges.filter((range) => familyOf(range) === 6));
   return {
-    /** Why `address`, to which `host` has resolved, is out of bounds, in a few words; undefined: it may be reached. */
+    /** Why `address`, to which `host` has resolved, is forbidden, in a few words. Undefined: it may be reached. */
     refuse(host: string, address: string): string | undefined {
       const plain = readIpAddress(address);
       if (plain === undefined) return "not an address";

@@ -26,22 +26,22 @@ export interface AnswerContext {
   redact: Redact;
 }
 
-/** Says what an answer of this vendor means. Pure. */
+/** Decides the outcome of this vendor's answer. Pure. */
 export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
 
-/** Wait after a 429 that does not say how long. */
+/** The wait after a 429 without a time. */
 const defaultRateLimitWaitMs = 30_000;
 
-/** Before these a proxy (Cloudflare's codes) never reached the server: refused, timed out, unroutable, TLS. */
+/** Cloudflare's codes for a server that it never reached: refused, timed out, unroutable, TLS. */
 const neverReached = new Set([521, 522, 523, 525, 526]);
 
-/** What an answer means in a vendor's own words. */
+/** A vendor's own rules for answers. */
 interface OwnWords {
-  /** For a 2xx: what came of the message, or what was expected instead, in words. */
+  /** For a 2xx: the outcome of the message, or in words what was expected instead. */
   taken(answer: Answer, body: Record<string, unknown> | undefined): Outcome | string;
-  /** For any other answer: undefined where it means what it does for all. */
+  /** For other answers. Undefined where the common rule applies. */
   refused(heard: Heard): Outcome | undefined;
-  /** Whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe. Default: it does not. */
+  /** Whether the receiver recognises a repeat by its id, so a retry after a 5xx is safe. Default false. */
   repeatable?: boolean;
 }
 
@@ -50,11 +50,11 @@ interface Heard {
   status: number;
   body: Record<string, unknown> | undefined;
   context: AnswerContext;
-  /** What was answered, in a line. */
+  /** The answer in one line. */
   detail: string;
 }
 
-/** Judges answers by what the vendor says in its own words, and then by what is the same for all. */
+/** Judges answers first by the vendor's own rules, then by the common ones. */
 export function createClassify({ taken, refused, repeatable = false }: OwnWords): Classify {
   return (answer, context) => {
     const { status } = answer;
@@ -104,7 +104,7 @@ export function classifyRefusal(answer: Answer, context: AnswerContext, options:
 
 type Rejected = Extract<Outcome, { kind: "rejected" }>;
 
-/** Refused for good: the message alone, or everything that this scope holds. */
+/** A final refusal: of the message alone, or of the whole scope. */
 export function rejected(scope: Rejected["scope"], reason: Rejected["reason"], detail: string): Rejected {
   return { kind: "rejected", scope, reason, detail };
 }
@@ -141,14 +141,14 @@ function wordsOf(answer: Answer, redact: Redact): string {
   return oneLine(redact(text), 160);
 }
 
-/** The body as an object, whatever its content type says; undefined when it is none. */
+/** The body as an object, for any content type. Undefined when it is none. */
 export function jsonObjectOf(answer: Answer): Record<string, unknown> | undefined {
-  // Most receivers answer `ok` or nothing, and to throw for them takes longer than to read an object.
+  // Most receivers answer `ok` or nothing, and an exception takes longer than to read an object.
   if (!/^\s*\{/.test(answer.body)) return undefined;
   return readJson(answer.body) as Record<string, unknown> | undefined;
 }
 
-/** Nothing left this machine, so trying again is always safe. */
+/** Nothing left this machine, so a retry is always safe. */
 export function outcomeOfConnectFault(fault: ConnectFault, host: string): Outcome {
   const detail = `${host}: ${fault.detail}`;
   switch (fault.kind) {
@@ -168,7 +168,7 @@ const connectReasons = {
   timeout: "timeout_before_send",
 } as const;
 
-/** The request left and nobody knows what became of it. */
+/** The request left, and its result is unknown. */
 export function outcomeOfAnswerFault(fault: AnswerFault, host: string): Outcome {
   return { kind: "ambiguous", reason: answerReasons[fault.kind], detail: `${host}: ${fault.detail}` };
 }

@@ -13,11 +13,11 @@ export interface OutgoingRequest {
 
 export interface Answer {
   status: number;
-  /** Names in lower case; of repeated ones the first. */
+  /** Names in lower case. For a repeated header: the first value. */
   headers: Record<string, string>;
-  /** At most the first `maxAnswerBytes`; what arrived of it, when the rest did not. */
+  /** At most the first `maxAnswerBytes`. Less when the rest did not arrive. */
   body: string;
-  /** Why the rest of the body did not come; absent when it is whole or longer than is read. */
+  /** Why the rest of the body did not arrive. Absent for a whole body, or one that is longer than the limit. */
   cutShort?: AnswerFault;
 }
 
@@ -29,31 +29,31 @@ export interface AnswerFault {
   code?: string;
 }
 
-/** `unsent`: nothing of the request has left this machine, so a caller who wants it sent can send it again. */
+/** `unsent`: nothing of the request has left this machine, so a retry is safe. */
 export type Exchange = { answer: Answer } | { fault: AnswerFault } | { unsent: AnswerFault };
 
 export interface ExchangeLimits extends CallBounds {
-  /** Milliseconds from the first byte sent to the last byte read. Absent: the signal alone ends it. */
+  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends it. */
   timeoutMs?: number;
   maxAnswerBytes: number;
 }
 
 export type HttpConnection = ReturnType<typeof createHttpConnection>;
 
-/** Peers that say when they close an idle connection are taken at their word, but for a second for what is under way. */
+/** How much earlier than a peer's announced close an idle connection ends, for requests under way. */
 const hintMarginMs = 1_000;
-/** Whatever a peer promises: what stands between may forget a connection that is silent for longer. */
+/** The longest idle time, whatever a peer announces: devices in between may forget a silent connection. */
 const longestIdleMs = 30_000;
 
 /**
- * One open connection, which carries one request at a time: undici's client over one socket that somebody else has opened
- * (and checked). It asks for the connection to be kept, closes it when it has been idle for `idleMs` or for as long as the
- * peer's `Keep-Alive` allows, and at once when the peer will not keep it or sends what nobody asked for.
+ * One open connection, which carries one request at a time: undici's client over one socket that the caller has opened (and
+ * checked). It asks the peer to keep the connection. It closes the connection after `idleMs` or the time of the peer's
+ * `Keep-Alive`, and at once when the peer will not keep it or sends unrequested data.
  */
 export function createHttpConnection(socket: Socket, origin: string, idleMs: number) {
   let given = false;
   const client = new Client(origin, {
-    // Time-outs are ours, one for the whole answer.
+    // Our own time-out covers the whole answer.
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
@@ -63,14 +63,14 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
     connect: (_options, callback) => {
       if (given) return callback(new Error("the connection is gone"), null);
       given = true;
-      // Called back at once, undici would not notice: it is still busy with taking the request in.
+      // undici would miss an immediate callback: it is still busy with taking the request in.
       queueMicrotask(() => callback(null, socket));
     },
   });
 
   function destroy(): void {
     socket.destroy();
-    // Not awaited: what it says of a connection that is gone concerns nobody any more.
+    // Not awaited: an error of a closed connection does not matter.
     client.destroy().catch(() => undefined);
   }
 
@@ -79,8 +79,8 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
     isOpen: () => !socket.destroyed,
     destroy,
     /**
-     * Writes one request and reads one answer. No redirect is followed and nothing is repeated. What did not end with a
-     * whole answer of success ends the connection as well.
+     * Writes one request and reads one answer. Follows no redirect and repeats nothing. All but a whole answer of success ends the
+     * connection too.
      */
     exchange: (
       { url, method, headers, body }: OutgoingRequest,
@@ -95,7 +95,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
         const finish = (fault?: AnswerFault): void => {
           clearTimeout(timer);
           signal.removeEventListener("abort", onAbort);
-          // Once the status has arrived it decides; the body only explains it.
+          // The status decides once it has arrived. The body only explains it.
           if (answer !== undefined) {
             const text = Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
             settle({
@@ -127,7 +127,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
           { path: url.pathname + url.search, method, headers, body },
           {
             onRequestStart() {
-              // undici writes in this turn, unless its client is destroyed.
+              // undici writes now, unless its client is destroyed.
               if (mayCall?.() === false) onAbort();
               else begun = true;
             },
@@ -140,7 +140,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
               bytes += chunk.length;
               if (bytes >= maxAnswerBytes) halt();
             },
-            // A refusal may come before all of the request was read, and what is left of it would stand before the next.
+            // A refusal may come before all of the request was read. The rest would precede the next request on the connection.
             onResponseEnd: () => (answer !== undefined && answer.status >= 300 ? halt() : finish()),
             onResponseError: (_controller, error) => halt(faultOfError(error)),
           },

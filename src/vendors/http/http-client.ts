@@ -11,7 +11,7 @@ import type { OutgoingRequest } from "./exchange.ts";
 import { decodePart, rewordOutcome, secretsOfUrl } from "./redact.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
-/** What every HTTP channel is given. */
+/** Options of every HTTP channel. */
 export interface HttpChannelOptions
   extends Partial<Pick<TransportOptions, "connectTimeoutMs" | "answerTimeoutMs" | "resolve">> {
   now: Now;
@@ -19,7 +19,7 @@ export interface HttpChannelOptions
 
 export interface HttpClientOptions extends HttpChannelOptions {
   allowInternal: readonly string[];
-  /** Everything that may appear in no outcome, even when the other side echoes it. */
+  /** Texts that must appear in no outcome, even when the other side repeats them. */
   secrets: readonly string[];
 }
 
@@ -45,32 +45,31 @@ export function createHttpClient(options: HttpClientOptions) {
   const clean = (outcome: Outcome) => rewordOutcome(outcome, (words) => oneLine(redact(words), maxDetailLength));
 
   return {
-    /** One request, one outcome; never throws for what the network or the other side does. */
+    /** One request, one outcome. Never throws for faults of the network or the other side. */
     call: async (request: OutgoingRequest, classify: Classify, bounds: CallBounds) =>
       clean(await call(request, classify, bounds)),
-    /** Like `call`, for a question that people do not see: repeating it harms nobody, so nothing is ambiguous. */
+    /** Like `call`, for a question that people do not see. A repeat is harmless, so nothing is ambiguous. */
     async ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
       const outcome = clean(await call(request, classify, { signal }));
       if (outcome.kind !== "ambiguous") return outcome;
       return { kind: "retry", reason: outcome.reason, detail: outcome.detail, waitMs: outcome.waitMs };
     },
-    /** Whether a permitted address of the host takes connections (TCP and TLS). Sends nothing. */
+    /** Whether a permitted address of the host accepts connections (TCP and TLS). Sends nothing. */
     async probeConnection(url: URL, signal: AbortSignal): Promise<Outcome> {
       const fault = await transport.tryConnection(url, signal);
       if (fault !== undefined) return clean(outcomeOfConnectFault(fault, url.host));
       return { kind: "sent", note: `${url.host} takes connections; nothing was sent` };
     },
-    /** Ends what is under way; those calls resolve with what is known of them. */
+    /** Ends calls under way. They resolve with their known state. */
     close: async () => transport.close(),
   };
 }
 
-/** What one message is in HTTP. The headers stand next to `content-type: application/json`, or in its place. */
+/** Writes a message in HTTP. `headers` add to `content-type: application/json`, or replace it. */
 type Write<M> = (message: M, context: SendContext) => { headers?: Record<string, string>; body: string };
 
 /**
- * A vendor that takes each message in one POST, and which can be asked nothing without a message: a probe only
- * connects.
+ * A vendor that takes each message in one POST. No question is possible without a message, so a probe only connects.
  * @param vendor.secrets besides those of the address
  * @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read.
  */
@@ -106,14 +105,14 @@ export function parseDestinationUrl(text: string, destination: { name: string; d
   );
 }
 
-/** User and password of an address become the header that a browser would make of them. */
+/** User and password of an address as the header that a browser would send. */
 export function basicAuthOf(url: URL): Record<string, string> {
   if (url.username === "" && url.password === "") return {};
   const pair = `${decodePart(url.username)}:${decodePart(url.password)}`;
   return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
 }
 
-/** `path` below a server's address, which may have a path of its own. */
+/** `path` below a server's address, which may have its own path. */
 export function urlBelow(server: URL, path: string): URL {
   const below = new URL(server.href);
   below.pathname = `${server.pathname.replace(/(?<!\/)\/+$/, "")}/${path}`;

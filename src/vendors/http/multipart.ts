@@ -1,12 +1,15 @@
 export interface MultipartFile {
-  /** The name of its field. */
+  /** The name of the form field. */
   name: string;
   filename: string;
   contentType: string;
   bytes: Uint8Array;
 }
 
-/** `multipart/form-data` of some fields and one file. The fields are JSON: a line break in a bare text would become two characters. */
+/**
+ * Writes `multipart/form-data` with fields and one file. The fields are JSON, as a line break in plain text would become two
+ * characters.
+ */
 export async function writeMultipart(
   fields: Readonly<Record<string, string>>,
   { name, filename, contentType, bytes }: MultipartFile,

@@ -6,10 +6,10 @@ import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../../grou
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { AddressPolicy } from "./address-policy.ts";
 
-/** Why there is no connection. In every case nothing of the request has left this machine. */
+/** Why there is no connection. Nothing of the request has left this machine. */
 export interface ConnectFault {
   kind: "forbidden" | "dns" | "refused" | "tls" | "timeout" | "aborted";
-  /** A few words; no secret, for only the host and the network's own words are known here. */
+  /** A few words, without secrets: only the host and the network's own words are known here. */
   detail: string;
   /** The code of the network error, e.g. `ECONNREFUSED`. */
   code?: string;
@@ -17,7 +17,7 @@ export interface ConnectFault {
 
 export type Connection = { socket: Socket } | { fault: ConnectFault };
 
-/** Resolves a name to all its addresses, like `dns.lookup`. Injected, so that tests can play the name server. */
+/** Resolves a name to all its addresses, like `dns.lookup`. Injected, so tests can replace the name server. */
 export type ResolveHost = (
   host: string,
   options: LookupOptions & { all: true },
@@ -33,8 +33,8 @@ export interface ConnectOptions {
 }
 
 /**
- * Opens TCP, and TLS for `https:`, to a permitted address of the URL's host. The address is checked where the socket
- * asks for it, so that no second look-up can answer otherwise.
+ * Opens TCP, and TLS for `https:`, to a permitted address of the URL's host. The address is checked in the socket's own look-up,
+ * so no second look-up can answer differently.
  */
 export function openConnection(url: URL, options: ConnectOptions): Promise<Connection> {
   const host = bareHost(url.hostname);
@@ -51,7 +51,7 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
       lookup: guardedLookup(policy, options.resolve ?? resolveHost),
       timeout: 0,
       maxCachedSessions: 0,
-      // Node gives each address 250 ms by default, which a far continent misses.
+      // Node gives each address 250 ms by default, too little for a far continent.
       autoSelectFamilyAttemptTimeout: 2_000,
     });
     let done = false;
@@ -72,7 +72,7 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
     }, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
 
-    // The typings hide it, but the connector returns the socket that it is opening.
+    // The connector returns the opening socket, which its types hide.
     const opening: unknown = connector(
       { hostname: host, host: url.host, protocol: url.protocol, port: url.port },
       (error, opened) => {
@@ -82,12 +82,12 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
       },
     );
     socket = opening as Socket | undefined;
-    // A look-up may end the whole thing before the connector returns.
+    // A look-up may fail before the connector returns.
     if (failed) socket?.destroy();
   });
 }
 
-/** What an ended call means as long as nothing has been sent. */
+/** The fault of a call that ended before anything was sent. */
 export function faultOfAbort(signal: AbortSignal): ConnectFault {
   return isTimeout(signal.reason)
     ? { kind: "timeout", detail: "no connection in time" }

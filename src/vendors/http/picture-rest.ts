@@ -2,19 +2,19 @@ import { Budget } from "../../core/budget.ts";
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 
-/** How long a destination gets no pictures after one that its message suffered from. */
+/** How long a destination gets no pictures after a picture has harmed its message. */
 const restMs = 30 * 60_000;
-/** A vendor that fetches the picture before it answers, and has to wait for it. */
+/** A slow answer: the vendor fetches the picture before it answers. */
 const slowMs = 5_000;
 
 /**
  * Sends messages with pictures. No picture loses or delays a text.
  *
- * `withPicture`, if now is a time for it; undefined: the message has none. A message that is refused is sent `without` at once, as
- * the same call; after that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
+ * `withPicture` is used outside of a rest. Undefined: the message has no picture. A refused message is sent `without` at once, in
+ * the same call. A refusal, a slow answer or a missing one begins a rest of half an hour without pictures.
  */
 export function createPictureRest(now: Now) {
-  /** One is spent when a rest begins; until it is left again, there are no pictures. */
+  /** A rest spends the one unit. Until the unit is back, there are no pictures. */
   const rests = new Budget({ now }, 1, restMs);
   return async (
     withPicture: (() => Promise<Outcome>) | undefined,

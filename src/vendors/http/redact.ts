@@ -1,11 +1,11 @@
 import type { Outcome } from "../../core/delivery.ts";
 
-/** Shorter ones would blank out common words, and are no secrets. */
+/** Shorter texts are no secrets, and to mask them would mask common words. */
 const minSecretLength = 4;
 
 /**
- * The parts of an address that let their holder in: user and password, the query's values, and path segments that are
- * long and no plain word (`services`).
+ * The secret parts of an address: user and password, the query's values, and path segments that are long and no plain word
+ * (`services`).
  */
 export function secretsOfUrl(url: URL): string[] {
   const segments = url.pathname.split("/").filter((segment) => segment.length >= 8 && !/^[a-z]{8,12}$/.test(segment));
@@ -21,13 +21,13 @@ export function secretsOfUrl(url: URL): string[] {
   ].filter((part) => part.length >= minSecretLength && part !== "/");
 }
 
-/** A header's value, and what follows its scheme (`Bearer …`). */
+/** A header's value, and its part after the scheme (`Bearer …`). */
 export function secretsOfHeader(value: string): string[] {
   const space = value.indexOf(" ");
   return space < 0 ? [value] : [value, value.slice(space + 1)];
 }
 
-/** Percent-decoded; as it stands where that cannot be done. */
+/** Percent-decoded. Unchanged where that fails. */
 export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -36,7 +36,7 @@ export function decodePart(text: string): string {
   }
 }
 
-/** The outcome with its words as `write` makes them. */
+/** The outcome with its words rewritten by `write`. */
 export function rewordOutcome(outcome: Outcome, write: (words: string) => string): Outcome {
   if (outcome.kind !== "sent") return { ...outcome, detail: write(outcome.detail) };
   return outcome.note === undefined ? outcome : { ...outcome, note: write(outcome.note) };

@@ -10,7 +10,7 @@ import {
 } from "./exchange.ts";
 import { type ConnectFault, faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
 
-/** `unsent` is sure: nothing of the request has left this machine. */
+/** `unsent` is certain: nothing of the request has left this machine. */
 export type Sending = Exclude<Exchange, { unsent: unknown }> | { unsent: ConnectFault };
 
 export type Transport = ReturnType<typeof createTransport>;
@@ -19,24 +19,24 @@ export interface TransportOptions {
   policy: AddressPolicy;
   /** Milliseconds for name, TCP and TLS. */
   connectTimeoutMs: number;
-  /** Milliseconds from the first byte sent to the last byte read. Absent: the signal alone ends it. */
+  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends it. */
   answerTimeoutMs?: number;
-  /** How much of an answer's body is read. Default 64 KiB. */
+  /** The read part of an answer's body, bytes. Default 64 KiB. */
   maxAnswerBytes?: number;
   /**
-   * Milliseconds that a connection is kept idle when the peer does not say how long it would. Default 1,500: the most
-   * impatient of the usual servers (gunicorn) closes after 2 s.
+   * Milliseconds for an idle connection when the peer announces no time. Default 1,500: the most impatient usual server (gunicorn)
+   * closes after 2 s.
    */
   idleMs?: number;
   /** Default `dns.lookup`. */
   resolve?: ResolveHost;
-  /** Milliseconds of a clock that nobody sets back. Default `performance.now`. */
+  /** A monotonic clock, milliseconds. Default `performance.now`. */
   elapsed?: () => number;
 }
 
 /**
- * After this a connection takes no call any more, and so closes idly: a host that has moved is followed however much is
- * sent to it.
+ * After this a connection takes no more calls, and so closes idle. A host that has moved is then followed even under constant
+ * load.
  */
 const longestUseMs = 60_000;
 
@@ -61,7 +61,7 @@ export function createTransport(options: TransportOptions) {
   const { policy, connectTimeoutMs, answerTimeoutMs, maxAnswerBytes = 64 * 1024, idleMs = 1_500, resolve } = options;
   const { elapsed = () => performance.now() } = options;
   const open = new Set<Kept>();
-  /** The one used last is at the end, and taken first: so the others grow old and are closed after a burst. */
+  /** The last used connection is at the end and taken first. The others age and are closed after a burst. */
   let idle: Kept[] = [];
   let closed = false;
 
@@ -98,7 +98,7 @@ export function createTransport(options: TransportOptions) {
 
   return {
     /**
-     * One request, one answer. Never throws for what the network or the other side does.
+     * One request, one answer. Never throws for faults of the network or the other side.
      * @param withinMs bounds connecting and the answer together, in place of `answerTimeoutMs`.
      */
     async exchange(
@@ -110,8 +110,8 @@ export function createTransport(options: TransportOptions) {
       for (;;) {
         if (signal.aborted || closed) return { unsent: faultOfAbort(signal) };
         const idling = takeIdle(request.url.origin);
-        // undici waits for the end of this turn of the event loop before it uses an idle connection again, but not for the next
-        // look at the sockets: only after that is a close seen which arrived while this turn was busy.
+        // undici waits for the end of this turn of the event loop before it reuses an idle connection, but not for the next look
+        // at the sockets. A close that arrived during a busy turn is seen only after that look.
         if (idling !== undefined) await nextTurn();
         const kept =
           idling ?? (await openNew(request.url, signal, Math.min(connectTimeoutMs, endsAt - performance.now())));
@@ -125,18 +125,18 @@ export function createTransport(options: TransportOptions) {
         const exchange = await kept.connection.exchange(request, { timeoutMs, maxAnswerBytes, signal, mayCall });
         giveBack(kept);
         if (!("unsent" in exchange)) return exchange;
-        // Ends: each round takes one that had idled, and they are never more than there were calls at once.
+        // The loop ends: each round takes one idle connection, and there are never more than calls at once.
         if (idling === undefined || exchange.unsent.kind !== "lost") return { unsent: unsentFault(exchange.unsent) };
       }
     },
-    /** Whether a permitted address takes connections (TCP and TLS); undefined when it does. Sends nothing. */
+    /** Whether a permitted address accepts connections (TCP and TLS). Undefined when it does. Sends nothing. */
     async tryConnection(url: URL, signal: AbortSignal): Promise<ConnectFault | undefined> {
       const opened = await openConnection(url, { policy, timeoutMs: connectTimeoutMs, signal, resolve });
       if ("fault" in opened) return opened.fault;
       opened.socket.destroy();
       return undefined;
     },
-    /** Ends idle connections at once, and what is under way: that resolves with what is known of it. */
+    /** Ends idle connections at once, and calls under way, which resolve with their known state. */
     close(): void {
       closed = true;
       for (const { connection } of open) connection.destroy();
@@ -144,10 +144,10 @@ export function createTransport(options: TransportOptions) {
   };
 }
 
-/** A call that could not be answered in time is not begun: it would only leave open whether it arrived. */
+/** A call without time for an answer is not begun: its arrival would remain unknown. */
 const noTimeLeft: ConnectFault = { kind: "timeout", detail: "no time was left to send anything" };
 
-/** The connection was there, and ended before the first byte was written. */
+/** The fault of a connection that ended before the first byte was written. */
 function unsentFault({ kind, code }: AnswerFault): ConnectFault {
   if (kind === "timeout") return noTimeLeft;
   if (kind === "aborted") return { kind, detail: "stopped before anything was sent" };

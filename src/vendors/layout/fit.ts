@@ -2,17 +2,16 @@ import type { Block, Document, Inline } from "../../core/message.ts";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 
-/** Rows of a list or of fields that are kept for each unit of text length that is kept. */
+/** Text units that are kept for each row of a list or of fields. */
 const unitsPerRow = 20;
-/** Shorter than this a text says nothing; the rest of the shortening is left to rows. */
+/** A shorter text says nothing. From there on rows are dropped. */
 const shortestUnits = 24;
 
 /**
- * The document, its long texts cut as little as needed to make `fits` true; every cut says how much is missing. What we
- * say ourselves (heading, notes, links, times) is never cut. If not even the shortest version fits, that one is
- * returned.
+ * Cuts the document's long texts as little as `fits` allows. Each cut says how much is missing. Our own text (heading, notes,
+ * links, times) is never cut. If even the shortest version does not fit, that version is returned.
  *
- * All texts are cut to the same length, found by bisection: one huge text gives way before many short ones do.
+ * All texts are cut to the same length, found by bisection: one huge text is cut before many short ones.
  */
 export function fitDocument(document: Document, fits: (candidate: Document) => boolean): Document {
   if (fits(document)) return document;
@@ -26,7 +25,7 @@ export function fitDocument(document: Document, fits: (candidate: Document) => b
   return shorten(document, fitting);
 }
 
-/** What `write` makes of the document fitted so; of one that fits as it is, it is written once. */
+/** The written form of the fitted document. A document that fits at once is written once. */
 export function writeFitting<T>(
   document: Document,
   write: (candidate: Document) => T,

@@ -5,7 +5,7 @@ import { isLinkable } from "../../ground/text/linkable.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { writeFitting } from "./fit.ts";
 
-/** A stretch of literal text in one style. */
+/** A piece of literal text in one style. */
 export type Run =
   | { style: "text" | "bold" | "italic" | "code" | "pre"; text: string }
   /** `href` is an address that `isLinkable` accepts. */
@@ -17,13 +17,13 @@ export type Run =
 export interface LaidBlock {
   kind: Block["kind"];
   quoted: boolean;
-  /** What stands between the block and the one before it where text is all there is: nothing, one line break or two. */
+  /** The line breaks before the block in plain text. */
   gap: "" | "\n" | "\n\n";
-  /** At least one, none empty; line breaks within the block are in the runs. */
+  /** At least one, none empty. Line breaks within the block are in the runs. */
   runs: Run[];
 }
 
-/** Blocks in reading order, cleaned for every vendor; blocks without text are left out. Empty when nothing remains. */
+/** Blocks in reading order, cleaned for every vendor, without empty ones. May be empty. */
 export function layOut(document: Document, times: TimeFormat): LaidBlock[] {
   const laid: LaidBlock[] = [];
   for (const block of document.blocks) {
@@ -77,12 +77,12 @@ function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "
   }
 }
 
-/** Vendors hold an instant in 32 bits of seconds and refuse a message with any other; senders write any number. */
+/** Vendors store an instant in 32 bits of seconds and refuse a message with a larger one. Senders may send any number. */
 function isCommonInstant(at: number): boolean {
   return at > 0 && at < 2 ** 31 * 1000;
 }
 
-/** A bold title behind a bold word is one bold run. */
+/** Joins neighbours of the same style: a bold title after a bold word is one bold run. */
 function mergeRuns(runs: Run[]): Run[] {
   const merged: Run[] = [];
   for (const run of runs) {
@@ -103,7 +103,7 @@ function joinLines(lines: Run[][]): Run[] {
   return runs;
 }
 
-/** The rows of a block that `layOut` joined with line breaks, for vendors that write each by itself. */
+/** The rows of a block that `layOut` joined with line breaks, for vendors that write each row separately. */
 export function linesOf(runs: Run[]): Run[][] {
   const lines: Run[][] = [[]];
   for (const run of runs) {
@@ -113,7 +113,7 @@ export function linesOf(runs: Run[]): Run[][] {
   return lines;
 }
 
-/** Drops empty runs, and the white space at both ends of the block. */
+/** Drops empty runs, and white space at both ends of the block. */
 function trimEnds(runs: Run[]): Run[] {
   const kept = runs.filter((run) => run.text !== "");
   for (let first = kept[0]; first !== undefined; first = kept[0]) {
@@ -131,7 +131,7 @@ function trimEnds(runs: Run[]): Run[] {
   return kept;
 }
 
-/** Facts stand close together, and so does a list with what ends it; the sender's words and code get air. */
+/** Facts are close together, as are a list and the text that ends it. The sender's words and code get space. */
 function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: boolean): LaidBlock["gap"] {
   if (previous === undefined) return "";
   if (quoted || kind === "code" || kind === "list") return "\n\n";
@@ -140,8 +140,8 @@ function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: 
 }
 
 /**
- * The message as text; the sender's words are marked line by line with `> `, as in mail.
- * @param write what a run is there. Default: its words without any formatting
+ * The message as text. The sender's words are marked line by line with `> `, as in mail.
+ * @param write the text of a run. Default: its words without formatting
  */
 export function writePlainText(blocks: LaidBlock[], write = writeRun): string {
   const texts = blocks.map((block) => {
@@ -151,7 +151,7 @@ export function writePlainText(blocks: LaidBlock[], write = writeRun): string {
   return texts.join("");
 }
 
-/** Shortens the text of a document until it `fits`. @param part what of the message it is. Default: all. */
+/** Shortens the text of a document until it `fits`. @param part the part of the message. Default: all. */
 export function fitPlainText(
   document: Document,
   times: TimeFormat,
@@ -162,13 +162,13 @@ export function fitPlainText(
   return writeFitting(document, write, fits);
 }
 
-/** The blocks after the heading, closed up: for channels with a title of their own. */
+/** The blocks after the heading, without a gap, for channels with their own title. */
 export function withoutHeading(blocks: LaidBlock[]): LaidBlock[] {
   const rest = blocks[0]?.kind === "heading" ? blocks.slice(1) : blocks;
   return rest.map((block, index) => (index === 0 ? { ...block, gap: "" } : block));
 }
 
-/** `Open in Tocsin: https://…`; the address alone where the words are only its beginning. */
+/** `Open in Tocsin: https://…`. Only the address where the words are its beginning. */
 export function spellOutLink(words: string, href: string): string {
   return href.startsWith(words.replace(/…$/, "")) ? href : `${words}: ${href}`;
 }
@@ -179,14 +179,14 @@ function writeRun(run: Run, block: LaidBlock): string {
   return spellOutLink(run.text, run.href);
 }
 
-/** What a vendor's colours, priorities and symbols go by. */
+/** Decides a vendor's colours, priorities and symbols. */
 export type Tone = "resolved" | Severity;
 
 export function toneOf({ status, severity }: Document): Tone {
   return status === "resolved" ? "resolved" : severity;
 }
 
-/** Readable on a light and on a dark ground. */
+/** Readable on light and dark backgrounds. */
 export const accents: Record<Tone, string> = {
   resolved: "#2e9e5b",
   critical: "#d92d20",

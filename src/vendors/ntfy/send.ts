@@ -22,14 +22,14 @@ import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
 import type { NtfyMessage } from "./render.ts";
 import type { NtfyDestination } from "./vendor.ts";
 
-/** From this priority down phones make no sound. */
+/** With this priority or less phones make no sound. */
 const silentPriority = 2;
 
 /**
- * ntfy, by publishing JSON to the server's root. Anybody who knows a topic's name can read and write it, so it counts as a
- * secret. The delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first on the phone, and a message can be
- * edited; an older server ignores it, and then there is no `ref` and nothing to edit.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * ntfy, by publishing JSON to the server's root. Anybody with a topic's name can read and write it, so the name is a secret. The
+ * delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first message on the phone, and edits work. An older
+ * server ignores it, and then there is no `ref` and no edit.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createNtfyChannel(
   destination: NtfyDestination,
@@ -74,7 +74,7 @@ export const classifyNtfy = createClassify({
     if (status === 400 && (body?.code === 40009 || body?.code === 40010))
       return rejected("destination", "address_invalid", detail);
     if (status !== 429 || body?.code !== 42908) return undefined;
-    // The day's messages are used up: asking each half minute would only be noise.
+    // The day's messages are used up. A retry each half minute would only be noise.
     return rateLimited(detail, parseRetryAfter(answer.headers["retry-after"], context.nowMs) ?? 15 * 60_000);
   },
 });
@@ -96,7 +96,7 @@ function publishBody(message: NtfyMessage, topic: string, sequenceId: string, si
     priority: silent ? Math.min(message.priority, silentPriority) : message.priority,
     tags: message.tags,
     ...(message.click === undefined ? {} : { click: message.click }),
-    // The name tells phones that it is a picture.
+    // The name tells phones that the file is a picture.
     ...(message.attach === undefined ? {} : { attach: message.attach, filename: "chart.png" }),
     sequence_id: sequenceId,
   });

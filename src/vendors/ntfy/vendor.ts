@@ -36,9 +36,9 @@ export const ntfy = {
   options: options.shape,
   build,
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
-  // Anybody who knows a topic can read it.
+  // The name of a topic is a secret.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
-  // The topic is a secret like a key, so it is not shown.
+  // Anybody who knows a topic's name can read it.
   describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,
   secrets: ({ token }: NtfyDestination) => [token],
   pace: {},

@@ -6,22 +6,20 @@ import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText } from "../layout/layout.ts";
 
-/**
- * "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`.
- */
+/** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`. */
 const maxSummaryUnits = 1024;
 const maxKeyUnits = 255;
 /**
- * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/):
- * who is woken reads the beginning, the page has the rest.
+ * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/): people who are
+ * woken read the beginning, and the page has the rest.
  */
 const maxTextUnits = 16_000;
 
 export type PagerdutyMessage = ReturnType<typeof renderPagerduty>;
 
 /**
- * One event of the Events API v2. All alerts of one key share the `dedup_key`, so a repeat joins the incident that is
- * open and a resolution resolves it. The plain form leaves all but the text out.
+ * One event of the Events API v2. All alerts of one key share the `dedup_key`: a repeat joins the open incident, and a resolution
+ * resolves it. The plain form has only the text.
  */
 export function renderPagerduty(
   document: Document,
@@ -45,10 +43,10 @@ export function renderPagerduty(
   const details = alert === undefined || form === "plain" ? {} : { alert: alert.id, ...detailsOf(facts, fields) };
   return {
     kind: "pagerduty" as const,
-    /** What is sent, without the routing key. */
+    /** The sent event, without the routing key. */
     event: {
       event_action: alert === undefined ? "trigger" : actionOf(document, fields),
-      /** Absent, PagerDuty makes one: every event is an incident of its own. */
+      /** Without it PagerDuty makes one, so every event is its own incident. */
       dedup_key: alert && keyOf(facts.alertKey),
       client: "Tocsin",
       client_url: alert?.url,
@@ -67,14 +65,14 @@ export function renderPagerduty(
   };
 }
 
-/** A longer key is its hash, so that two of them stay two. */
+/** A long key becomes its hash, so two long keys stay different. */
 function keyOf(alertKey: unknown): string {
   const key = `tocsin:${String(alertKey)}`;
   if (key.length <= maxKeyUnits) return key;
   return `tocsin:${createHash("sha256").update(key).digest("hex")}`;
 }
 
-/** What is acknowledged still fires, so a field says it: `status: acknowledged`, `event: incident.acknowledged`. */
+/** An acknowledged alert still fires. Only a field says so: `status: acknowledged`, `event: incident.acknowledged`. */
 function actionOf(document: Document, fields: AlertField[]): "trigger" | "acknowledge" | "resolve" {
   if (document.status === "resolved") return "resolve";
   const isAcknowledged = fields.some(
@@ -85,7 +83,7 @@ function actionOf(document: Document, fields: AlertField[]): "trigger" | "acknow
   return isAcknowledged ? "acknowledge" : "trigger";
 }
 
-/** An alert without severity may be the worst one, and `error` wakes people as `critical` does. */
+/** An alert without severity may be the worst one, and `error` wakes people like `critical`. */
 function severityOf({ severity }: Document): "critical" | "error" | "warning" | "info" {
   return severity === "unknown" ? "error" : severity;
 }

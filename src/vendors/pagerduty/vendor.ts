@@ -9,10 +9,7 @@ import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
 
 export type PagerdutyDestination = Destination & { type: "pagerduty" } & ReturnType<typeof build>;
 
-/**
- * "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their
- * own.
- */
+/** "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their own. */
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
@@ -22,7 +19,7 @@ const options = z.object({
   allowInternal,
 });
 
-/** 32 letters and digits (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). It is never shown. */
+/** 32 letters and digits (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). Never shown. */
 function readRoutingKey(value: unknown): string | Refusal {
   if (typeof value === "string" && /^[A-Za-z0-9]{32}$/.test(value.trim())) return value.trim();
   return new Refusal(
@@ -47,7 +44,7 @@ export const pagerduty = {
   shownRecipients: ({ server }: PagerdutyDestination) => [hostOf(server)],
   describe: ({ server }: PagerdutyDestination) => `incidents at ${hostOf(server)}`,
   secrets: ({ routingKey }: PagerdutyDestination) => [routingKey],
-  // The limit holds for the key, whichever destinations use it.
+  // The limit is for the key, over all its destinations.
   paceKey: ({ routingKey }: PagerdutyDestination) =>
     `pagerduty:${createHash("sha256").update(routingKey.reveal()).digest("hex").slice(0, 16)}`,
   // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute

@@ -4,12 +4,12 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run, writePlainText } from "../layout/layout.ts";
 
-/** Keeps a message within five blocks or so: a channel is read, the page is studied. */
+/** Keeps a message within some five blocks: people read a channel quickly, and the page has the details. */
 const maxTextUnits = 12_000;
-/** Slack's documented limit for a section's text; its limit for rich text is not documented and surely no smaller. */
+/** Slack's documented limit for a section's text. The limit for rich text is undocumented and surely no smaller. */
 const maxBlockUnits = 3000;
 const maxBlocks = 50;
-/** A list of more elements is unreadable anyhow, and this bounds the body. */
+/** A longer list is unreadable, and this bounds the body. */
 const maxRuns = 1000;
 /** https://docs.slack.dev/reference/block-kit/blocks/image-block */
 const maxAltUnits = 2000;
@@ -20,7 +20,7 @@ export interface SlackMessage extends Message {
   kind: "slack";
   text: string;
   body: string;
-  /** The body with a picture that Slack fetches. Absent: there is none. */
+  /** The body with a picture that Slack fetches. Absent: no picture. */
   pictured?: string;
 }
 
@@ -31,9 +31,8 @@ interface Section {
 }
 
 /**
- * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style next to them, so that no
- * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack
- * asks.
+ * The body of a Slack incoming webhook. The blocks are rich text: literal strings with separate styles. A sender's `<!channel>`,
+ * `@here`, `*` or `:emoji:` means nothing there. `text` is for notifications, escaped by Slack's rules.
  */
 export function renderSlack(document: Document, times: TimeFormat, options: SlackOptions): SlackMessage {
   const { form, picture } = options;
@@ -51,15 +50,13 @@ export function renderSlack(document: Document, times: TimeFormat, options: Slac
 }
 
 /**
- * Mattermost, Rocket.Chat and Zulip show `text` and read it as Markdown: a mention, a link behind other words or an image of a
- * sender's means nothing with an invisible space in it, which Slack does not show either. Only a letter or a digit before
- * an `@` makes it a mail address: Mattermost takes dots, hyphens and underscores off a word before it looks for a mention.
+ * Mattermost, Rocket.Chat and Zulip show `text` and read it as Markdown. An invisible space, which Slack does not show either,
+ * disarms a sender's mentions, images, and links behind other words. An `@` is safe only after a letter or digit, as in a mail
+ * address: Mattermost removes dots, hyphens and underscores from a word before it looks for a mention.
  */
 const markdown = /@(?=[*_])|(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])|\](?=\s?[([:])/gu;
 
-/**
- * The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text
- */
+/** The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text */
 export function escapeForSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -106,7 +103,7 @@ function elementOf(run: Run, block: LaidBlock): Element {
   }
 }
 
-/** Cuts runs so that each chunk stays within one block. */
+/** Cuts runs into chunks that each fit one block. */
 function chunkRuns(runs: Run[]): Run[][] {
   const chunks: Run[][] = [[]];
   let room = maxBlockUnits;

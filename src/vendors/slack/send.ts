@@ -6,9 +6,9 @@ import type { SlackMessage } from "./render.ts";
 import type { SlackDestination } from "./vendor.ts";
 
 /**
- * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). The whole address is the
- * secret. There is no message id, so no edit.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). The whole address is the secret.
+ * Messages have no id, so there are no edits.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createSlackChannel(
   destination: SlackDestination,
@@ -22,7 +22,7 @@ export function createSlackChannel(
   });
   return {
     ...calls,
-    // Slack fetches a picture before it answers, and refuses the whole message where it cannot (`invalid_blocks`).
+    // Slack fetches a picture before it answers, and refuses the whole message where that fails (`invalid_blocks`).
     send({ pictured, ...message }, context) {
       const withPicture =
         pictured === undefined ? undefined : () => calls.send({ ...message, body: pictured }, context);
@@ -31,7 +31,7 @@ export function createSlackChannel(
   };
 }
 
-/** Source: Slack's list of errors of incoming webhooks; the body is one word of plain text. */
+/** Source: Slack's list of errors of incoming webhooks. The body is one word of plain text. */
 export const classifySlack = createClassify({
   taken: ({ body: text }, body) => {
     const isTaken = text.trim() === "ok" || body?.ok === true || body?.success === true || body?.result === "success";
@@ -44,7 +44,7 @@ export const classifySlack = createClassify({
   },
 });
 
-/** Words about a webhook, channel or workspace that is gone, whatever the status. */
+/** Words about a lost webhook, channel or workspace, with any status. */
 const deadWords = new Set([
   "no_service",
   "no_team",

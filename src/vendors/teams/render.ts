@@ -5,8 +5,8 @@ import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, linesOf, type Run, type Tone, toneOf, writePlainText } from "../layout/layout.ts";
 
 /**
- * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the
- * workflow writes below the card.
+ * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the workflow adds
+ * below the card.
  */
 const maxBytes = 24 * 1024;
 
@@ -15,11 +15,10 @@ export type TeamsMessage = ReturnType<typeof renderTeams>;
 type Element = Record<string, unknown>;
 
 /**
- * An Adaptive Card. Its text is rich text: literal strings with a style next to them. A `TextBlock` or `FactSet` would
- * read markdown, and phones and desktops do not agree on how to escape it
- * (https://github.com/microsoft/AdaptiveCards/issues/5590); a `RichTextBlock` reads none
- * (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A link that stands alone at the end
- * becomes a button.
+ * An Adaptive Card. Its text is rich text: literal strings with separate styles. A `TextBlock` or `FactSet` would read markdown,
+ * and phones and desktops disagree on its escaping (https://github.com/microsoft/AdaptiveCards/issues/5590). A `RichTextBlock`
+ * reads none (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A single link at the end becomes a
+ * button.
  */
 export function renderTeams(document: Document, times: TimeFormat, form: MessageForm) {
   const compose = (candidate: Document) => {
@@ -38,12 +37,12 @@ export function renderTeams(document: Document, times: TimeFormat, form: Message
   };
   const fitting = compose(fitDocument(document, (candidate) => fits(compose(candidate))));
   if (fits(fitting)) return fitting;
-  // This cut is reached only by a document with thousands of our own notes: a unit takes at most eight bytes.
+  // Only a document with thousands of our own notes reaches this cut. A unit takes at most eight bytes.
   const text = clip(fitting.text, Math.floor(maxBytes / 12));
   return { kind: "teams" as const, text, body: toBody(document, plain(text)) };
 }
 
-/** A notification shows the summary; a client that does not know such a card shows the fallback. */
+/** Notifications show the summary. A client without support for such a card shows the fallback. */
 function toBody({ subject }: Document, card: Element): string {
   const content = {
     type: "AdaptiveCard",
@@ -57,9 +56,9 @@ function toBody({ subject }: Document, card: Element): string {
 }
 
 /**
- * Teams keeps the card as a JSON text within JSON, and counts that: 24,453 bytes were 28,897
- * (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Whether other than ASCII is written as `\u….` there is
- * not known, and a card that is too long is lost behind a 202, so it counts as such.
+ * Teams stores the card as JSON text within JSON, and counts that: 24,453 bytes became 28,897
+ * (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Perhaps it writes non-ASCII characters as `\u….`. A card that is
+ * too long is lost after a 202, so they are counted in this form.
  */
 function fits({ body }: { body: string }): boolean {
   if (body.length > maxBytes) return false;
@@ -117,7 +116,7 @@ function openUrl(url: string): Element {
   return { type: "Action.OpenUrl", url };
 }
 
-/** `{{DATE(…)}}` and `{{TIME(…)}}` are replaced in any text of a card, so they are taken apart where nobody sees it. */
+/** Teams replaces `{{DATE(…)}}` and `{{TIME(…)}}` in any text of a card. An invisible space prevents this. */
 function literal(text: string): string {
   return text.replace(/\{\{(?=(?:DATE|TIME)\()/gi, "{\u200b{");
 }

@@ -5,9 +5,9 @@ import type { TeamsMessage } from "./render.ts";
 import type { TeamsDestination } from "./vendor.ts";
 
 /**
- * Workflows of Microsoft Teams. A workflow answers 202 before it posts the card, so what Teams says to the card stands
- * in the workflow's run history alone: the card must be right when it leaves.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * Workflows of Microsoft Teams. A workflow answers 202 before it posts the card, so a refusal of the card is only in the
+ * workflow's run history: the card must be right when it leaves.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createTeamsChannel(
   destination: TeamsDestination,
@@ -18,8 +18,8 @@ export function createTeamsChannel(
 }
 
 /**
- * Source: https://learn.microsoft.com/azure/connectors/connectors-native-reqres (202 at once, or what the workflow
- * itself answers) and the codes of Azure Logic Apps, which runs the workflows: `{"error":{"code","message"}}`.
+ * Source: https://learn.microsoft.com/azure/connectors/connectors-native-reqres (202 at once, or the workflow's own answer) and
+ * the codes of Azure Logic Apps, which runs the workflows: `{"error":{"code","message"}}`.
  */
 export const classifyTeams = createClassify({
   taken: (answer, body) =>

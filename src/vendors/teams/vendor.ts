@@ -3,10 +3,13 @@ import { Refusal } from "../../ground/shape/refusal.ts";
 import { allowInternal, type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { renderTeams, type TeamsMessage } from "./render.ts";
 
-/** A workflow that begins with "When a Teams webhook request is received": its whole address is the secret. */
+/** A workflow that begins with "When a Teams webhook request is received". Its whole address is the secret. */
 export type TeamsDestination = SecretUrlDestination & { type: "teams" };
 
-/** Without the signature a workflow answers 401. The connectors that Teams had before have none. It is never shown. */
+/**
+ * Reads a workflow's address, never shown. Without the signature a workflow answers 401. Addresses of Teams' former connectors
+ * have no signature.
+ */
 function readWorkflowUrl(value: unknown): string | Refusal {
   const url = readHttpUrl(value);
   if (url instanceof Refusal || new URL(url).searchParams.get("sig")) return url;

@@ -9,19 +9,19 @@ import type { ConnectFault } from "../http/open-connection.ts";
 import { createTransport, type Sending } from "../http/transport.ts";
 import type { TelegramBot } from "./vendor.ts";
 
-/** What came of one call to the Bot API, before anybody judges what it means. Holds no secret. */
+/** The result of one call to the Bot API, before it is judged. Holds no secret. */
 export type Answer =
   | { kind: "ok"; result: unknown }
   | Refusal
   | {
       kind: "no_answer";
-      /** Whether the request had started to leave this machine. `false` is certain, `true` means "maybe delivered". */
+      /** Whether the request had begun to leave this machine. `false` is certain, `true` means "maybe delivered". */
       left: boolean;
       why: "timed_out" | "stopped" | "network";
       /** Code of the network error, e.g. `ECONNREFUSED`. */
       code?: string;
     }
-  /** Something answered that did not speak the Bot API: a proxy's page, half a body, a redirect. */
+  /** The answer was not the Bot API's: a proxy's page, half a body, a redirect. */
   | { kind: "unreadable"; httpStatus: number };
 
 /** `{"ok":false}` in the Bot API's own words. */
@@ -30,7 +30,7 @@ export interface Refusal {
   /** `error_code` of the answer; the HTTP status is the same. */
   errorCode: number;
   description: string;
-  /** `parameters` as they came; the vendor leaves them out at times. */
+  /** `parameters` as they came. Telegram sometimes leaves them out. */
   retryAfter?: unknown;
   migrateToChatId?: unknown;
 }
@@ -47,24 +47,23 @@ export type BotApiMethod =
   | "getUpdates";
 
 export interface Limit extends CallBounds {
-  /** `performance.now()` at which it has to have ended. */
+  /** The end of the call's time, on the clock of `performance.now()`. */
   endsAt: number;
 }
 
 export type BotApi = ReturnType<typeof createBotApi>;
 
 const connectTimeoutMs = 10_000;
-/** A chat's description with its pinned message is some 50 KB at most. */
+/** A chat's description with its pinned message has some 50 KB at most. */
 const usualAnswerBytes = 1024 * 1024;
-/** A group takes a message each three seconds, for which its connection is kept. */
+/** A group takes a message every three seconds, so its connection is kept as long. */
 const idleMs = 4_000;
-/** The Bot API may run on this machine or next to it: where, only the configuration says. */
+/** The Bot API may run on this machine or near it. Only the configuration knows where. */
 const anyAddress = { refuse: () => undefined };
 
 /**
- * grammY's client, with a transformer in place of its fetch, time-outs and JSON: that sends over kept connections of
- * ours, which know whether anything left, and at a third of the cost. No redirect is followed: the address holds the
- * token.
+ * grammY's client, with a transformer in place of its fetch, time-outs and JSON. The transformer uses our kept connections, which
+ * know whether anything left, at a third of the cost. It follows no redirect, as the address holds the token.
  */
 export function createBotApi(
   bot: TelegramBot,
@@ -80,7 +79,7 @@ export function createBotApi(
     const known = urls.get(method);
     if (known !== undefined) return known;
     const text = `${apiRoot}/bot${token}/${method}`;
-    // What `new URL` throws holds the text, and so the token.
+    // The error of `new URL` would hold the text, and so the token.
     if (!URL.canParse(text)) throw new Unanswered({ kind: "no_answer", left: false, why: "network" });
     const url = new URL(text);
     urls.set(method, url);
@@ -101,7 +100,7 @@ export function createBotApi(
   });
 
   return {
-    /** Makes one request. Never throws for what the other side does, never repeats, never outlasts `limit`. */
+    /** Makes one request. Never throws for faults of the other side, never repeats, never exceeds `limit`. */
     async call(
       method: BotApiMethod,
       payload: Record<string, unknown>,
@@ -136,7 +135,7 @@ function jsonOf(payload: object) {
   return { contentType: "application/json", body: JSON.stringify(payload) };
 }
 
-/** In a form, what is no text of its own is written as JSON. */
+/** The fields of a form. Values other than text are written as JSON. */
 function fieldsOf(payload: object): Record<string, string> {
   const entries = Object.entries(payload).map(([name, value]) => [
     name,
@@ -145,15 +144,15 @@ function fieldsOf(payload: object): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** One shape for all methods; what goes into a payload is built and tested where it is used. */
+/** Calls any method with one shape. Payloads are built and tested by their callers. */
 function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>, given: Given) {
   const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
-  // In the place of grammY's signal, which it hands on to the transformer unseen.
+  // In the place of grammY's signal, which it passes to the transformer unchanged.
   const takesNothing = method === "getMe" || method === "getWebhookInfo";
   return takesNothing ? raw[method]?.(given) : raw[method]?.(payload, given);
 }
 
-/** No answer in the words of the Bot API, so nothing that grammY could make an error of. */
+/** Carries an answer that grammY could not turn into an error of the Bot API. */
 class Unanswered extends Error {
   constructor(readonly answer: Answer) {
     super("no answer of the Bot API");

@@ -13,7 +13,7 @@ export type BotDescription = Awaited<ReturnType<BotSession["describe"]>>;
 
 export interface ChatReport {
   id: string;
-  /** `group`, `supergroup` or `channel`; absent when it could not be asked. */
+  /** `group`, `supergroup` or `channel`. Absent when the question failed. */
   type?: string;
   title?: string;
   /** The name of a public chat, without its @. */
@@ -23,27 +23,27 @@ export interface ChatReport {
   role?: string;
   /** null: Telegram did not say. */
   canPost: boolean | null;
-  /** It may also write where a topic is closed. */
+  /** The bot may also write in closed topics. */
   managesTopics: boolean;
-  /** What it may do there, or what is wrong and how to mend it: one clause. */
+  /** The bot's rights, or the fault and its repair: one clause. */
   rights: string;
-  /** The group was upgraded, and this is its id now. */
+  /** The group was upgraded. This is the supergroup's id. */
   movedTo?: string;
 }
 
 export type Polled = { updates: unknown[] } | { why: string; waitMs: number };
 
-/** Telegram's own bound: this many updates at a time, the oldest first. */
+/** Telegram's own limit: this many updates at once, the oldest first. */
 export const mostUpdates = 100;
 
-/** A hundred messages with the messages that they answer. */
+/** Enough for a hundred messages, each with the message that it answers. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 const timeoutMs = 20_000;
 const retryMs = 2_000;
 
 /**
- * What `tocsin chats` asks of a bot. Nothing of it changes anything at Telegram, but for `poll` with an `offset`. Texts
- * are Telegram's or strangers' and hold no token.
+ * The questions of `tocsin chats` to a bot. Only `poll` with an `offset` changes anything at Telegram. Texts are Telegram's or
+ * strangers' and hold no token.
  */
 export function openBotSession(bot: TelegramBot) {
   const api = createBotApi(bot, { maxAnswerBytes });
@@ -60,7 +60,7 @@ export function openBotSession(bot: TelegramBot) {
     throw failureOf(bot, answer, redact);
   }
 
-  /** What the chat is, and whether the bot can write there. Never throws for what Telegram answers. */
+  /** Describes the chat, and whether the bot can write there. Never throws for Telegram's answers. */
   async function lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport> {
     const asked = await call("getChat", { chat_id: chatId }, signal);
     if (asked.kind !== "ok") return unknownChat(chatId, asked, redact);
@@ -93,27 +93,24 @@ export function openBotSession(bot: TelegramBot) {
         /** Without its @. */
         username: String(me.username ?? ""),
         name: String(me.first_name ?? ""),
-        /** Privacy mode is off: it is shown every message of its groups. */
+        /** Privacy mode is off: the bot sees every message of its groups. */
         readsAll: me.can_read_all_group_messages === true,
-        /** @BotFather lets it be added to groups. */
+        /** @BotFather allows adding the bot to groups. */
         canJoinGroups: me.can_join_groups !== false,
-        /**
-         * The host that its updates are sent to by a webhook, so that nobody can listen. The rest of the address may be a secret of the
-         * person who set it.
-         */
+        /** The host of the bot's webhook. With a webhook nobody can listen. The rest of the address may be its owner's secret. */
         ...(url !== "" && { webhookHost: hostOf(url) }),
-        /** What its updates are limited to by the last listener; absent: the default. */
+        /** The kinds of updates that the last listener asked for. Absent: the default. */
         ...(Array.isArray(allowed) && { allowedUpdates: allowed.map(String) }),
       };
     },
     lookAt,
     /**
-     * What waits, at most `mostUpdates`; or why there was no answer that says anything, and when to try again.
-     * @param timeoutS how long Telegram waits for an update when none is there
-     * @throws AppError `upstream_conflict` when another program takes the updates, and what Telegram refuses
+     * Waiting updates, at most `mostUpdates`. Otherwise why there was no meaningful answer, and when to try again.
+     * @param timeoutS how long Telegram waits for an update when there is none
+     * @throws AppError `upstream_conflict` when another program takes the updates, and for Telegram's refusals
      */
     async poll({ offset, timeoutS }: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled> {
-      // `allowed_updates` stays as it is: what is given here would hold for the next listener.
+      // `allowed_updates` stays unchanged: a value here would also apply to the next listener.
       const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
       const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
       if (answer.kind === "ok") return { updates: Array.isArray(answer.result) ? answer.result : [] };
@@ -160,12 +157,12 @@ function unknownChat(id: string, answer: NoAnswer, redact: (text: string) => str
   return { ...unknown, rights: `the group was upgraded, its id is ${movedTo} now`, movedTo };
 }
 
-/** Nobody's webhook is deleted here: a program that lives by it would go deaf. */
+/** Tocsin deletes nobody's webhook: the program behind it would get no more updates. */
 const otherBot =
   "make Tocsin a bot of its own (/newbot at @BotFather). " +
   "Sending is not touched by this, and the chats of the configuration are shown all the same";
 
-/** @param host of the webhook, if it is known @param instead what can be done besides, with ", or " behind it */
+/** @param host of the webhook, if known @param instead a further possibility, with ", or " after it */
 export function webhookSet(host?: string, instead = ""): AppError {
   const to = host === undefined ? "" : ` to ${host}`;
   return new AppError("upstream_conflict", `a webhook sends this bot's updates${to}, so nobody can listen`, {

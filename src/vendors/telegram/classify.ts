@@ -2,13 +2,13 @@ import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode } from "../../ground/net/network-code.ts";
 import type { Answer, Refusal } from "./bot-api.ts";
 
-/** What an answer means: an outcome to report, or a request to try once more without an optional part. */
+/** The meaning of an answer: an outcome to report, or a request to try again without an optional part. */
 export type Verdict = Exclude<Outcome, { kind: "sent" }> | { kind: "done" } | { kind: "without"; part: Optional };
 
 const floodMarginMs = 500;
 const oddFloodWaitMs = 5_000;
 
-/** Judges everything but success. Pure. `detail` is ours or the vendor's and still has to pass the redactor. */
+/** Judges every answer but success. Pure. `detail` is ours or the vendor's and still needs the redactor. */
 export function classify(answer: Exclude<Answer, { kind: "ok" }>): Verdict {
   switch (answer.kind) {
     case "refused":
@@ -38,7 +38,7 @@ function classifyRefusal(refusal: Refusal): Verdict {
     return { kind: "rejected", scope: "account", reason: "auth_failed", detail: hint };
   }
   if (errorCode === 403) return lookUp(destinationRows, refusal, detail, rejected("destination", "no_rights"));
-  // Somebody else polls this bot, or its webhook is being changed; the message was not taken, and sending goes on.
+  // Somebody else polls this bot, or its webhook is being changed. The message was not taken, but sending works.
   if (errorCode === 409) return { kind: "retry", reason: "temporary_refusal", detail };
   if (errorCode === 413) return { kind: "rejected", scope: "message", reason: "too_long", detail };
   if (errorCode >= 500) return { kind: "ambiguous", reason: "server_error", detail };
@@ -56,13 +56,13 @@ function floodVerdict(detail: string, waitMs: number): Verdict {
   return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope: "destination" };
 }
 
-/** The wait that Telegram asks for and half a second more; without the parameter the description may hold it. */
+/** The wait that Telegram asks for, and half a second more. Without the parameter the description may hold it. */
 function floodWaitMs(refusal: Refusal): number {
   const said = secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);
   return said === undefined ? oddFloodWaitMs : Math.ceil(said * 1000) + floodMarginMs;
 }
 
-/** A billion seconds are thirty years: beyond it the value is not a wait. */
+/** A larger value than a billion seconds (thirty years) is no wait. */
 function secondsOf(value: unknown): number | undefined {
   const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof seconds === "number" && seconds > 0 && seconds < 1e9 ? seconds : undefined;
@@ -103,11 +103,11 @@ function tailOf({ code = "" }: NoAnswer): string {
   return code === "" ? "" : ` (${nameNetworkCode(code)})`;
 }
 
-/** A part of the request that no longer exists at the other side; the message itself can go without it. */
+/** A part of the request that no longer exists at Telegram. The message can go without it. */
 export type Optional = "reply" | "topic";
 
 interface Row {
-  /** Lower-case pieces of the description, one of them is enough; the vendor rewords and capitalises at will. */
+  /** Lower-case parts of the description. One is enough, as Telegram often changes words and capitals. */
   says: readonly string[];
   verdict:
     | { kind: "done" }
@@ -157,7 +157,7 @@ const destinationRows: readonly Row[] = [
   },
 ];
 
-/** Order matters: the first row that speaks wins (`reply_message_id_invalid` holds `message_id_invalid`). */
+/** The first matching row counts, so order matters (`reply_message_id_invalid` holds `message_id_invalid`). */
 const badRequestRows: readonly Row[] = [
   { says: ["message is not modified", "message_not_modified"], verdict: { kind: "done" } },
   {

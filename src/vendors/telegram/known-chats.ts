@@ -1,21 +1,21 @@
 import type { BotSession, ChatReport } from "./bot-session.ts";
 import type { SeenChat, SeenTopic } from "./read-update.ts";
 
-/** A place that the configuration has for a bot. */
+/** A place of a bot in the configuration. */
 export interface ConfiguredPlace {
   chatId: string;
   topicId?: number;
-  /** Name of the destination. */
+  /** The destination's name. */
   name: string;
 }
 
-/** One chat of one bot, as far as it is known. */
+/** The known facts about one chat of one bot. */
 export interface KnownChat extends ChatReport {
   botId: string;
   topics: KnownTopic[];
-  /** The destinations that the configuration has there. */
+  /** The configured destinations in this chat. */
   destinations: string[];
-  /** Something was written there, or the bot's part in it has changed, while this ran or shortly before. */
+  /** Somebody wrote there, or the bot's membership changed, during this run or shortly before. */
   isSeen: boolean;
 }
 
@@ -26,23 +26,23 @@ export interface KnownTopic {
   destinations: string[];
 }
 
-/** What an update has shown. */
+/** The news of an update. */
 export interface News {
   chat: KnownChat;
-  /** The chat was not known before, or its rights have changed. */
+  /** The chat is new, or its rights have changed. */
   isChat: boolean;
-  /** A topic that was not known before, or has another name now. */
+  /** A topic that is new, or has a new name. */
   topic?: KnownTopic;
 }
 
-/** Anybody can add a bot to any number of groups. */
+/** Bounded, as anybody can add a bot to any number of groups. */
 const mostChats = 200;
 const mostTopics = 500;
 
-/** The chats of one bot: those of the configuration, and those that it hears of. */
+/** The chats of one bot: from the configuration and from updates. */
 export class KnownChats {
   readonly #chats = new Map<string, KnownChat>();
-  /** There are more than are kept. */
+  /** There are more chats than are kept. */
   isFull = false;
 
   constructor(private readonly session: BotSession) {}
@@ -51,7 +51,7 @@ export class KnownChats {
     return [...this.#chats.values()];
   }
 
-  /** Asks for the chats of the configuration. */
+  /** Looks at the chats of the configuration. */
   async addConfigured(places: readonly ConfiguredPlace[], signal: AbortSignal): Promise<void> {
     for (const { chatId, topicId, name } of places) {
       if (!this.#chats.has(chatId)) await this.#lookAlong(chatId, signal);
@@ -61,7 +61,7 @@ export class KnownChats {
     }
   }
 
-  /** What the sighting brings that is new. Telegram is asked about a new chat, and when the bot's part in a chat has changed. */
+  /** Returns the news of a sighting. Asks Telegram about a new chat, and after a change of the bot's membership. */
   async addSeen({ id, isMembership, movedTo, topic }: SeenChat, signal: AbortSignal): Promise<News[]> {
     const before = this.#chats.get(id);
     if (before === undefined && !this.#hasRoom()) return [];
@@ -76,7 +76,7 @@ export class KnownChats {
     return news;
   }
 
-  /** A group that was upgraded, and the one that it is now. */
+  /** Looks at a group, and at the supergroup that it was upgraded to. */
   async #lookAlong(id: string, signal: AbortSignal): Promise<KnownChat[]> {
     const chat = await this.#look(id, signal);
     if (chat.movedTo === undefined || this.#chats.has(chat.movedTo) || !this.#hasRoom()) return [chat];
@@ -106,7 +106,7 @@ function topicOf(chat: KnownChat, id: number): KnownTopic | undefined {
   return topic;
 }
 
-/** The topic, when there is something new about it. */
+/** Returns the topic when it has news. */
 function noteTopic(chat: KnownChat, seen: SeenTopic): KnownTopic | undefined {
   const isNew = !chat.topics.some(({ id }) => id === seen.id);
   const topic = topicOf(chat, seen.id);

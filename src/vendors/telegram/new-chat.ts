@@ -1,7 +1,7 @@
 import type { BotDescription } from "./bot-session.ts";
 import type { KnownChat, KnownTopic, News } from "./known-chats.ts";
 
-/** What to do in Telegram so that a chat shows up, for this bot: several lines. */
+/** The steps in Telegram that make a chat visible to this bot, in several lines. */
 export function howToAdd(botId: string, description: BotDescription): string[] {
   const { username, name, readsAll, canJoinGroups, allowedUpdates } = description;
   const at = `@${username}`;
@@ -28,7 +28,7 @@ export function describeTopic({ id, name, isClosed }: KnownTopic): string {
   return isClosed === true ? `${title} (closed)` : title;
 }
 
-/** What the chat is and the bot may do there: one line, with a stranger's title in it. */
+/** The chat and the bot's rights there: one line, with a stranger's title in it. */
 export function describeNews({ chat, isChat, topic }: News): string {
   const title = chat.title === undefined ? "" : ` "${chat.title}"`;
   const what = isChat || topic === undefined ? `${chat.type ?? "chat"}${title}: ${chat.rights}` : title.trim();
@@ -38,22 +38,22 @@ export function describeNews({ chat, isChat, topic }: News): string {
   return `${what}${of}`;
 }
 
-/** What a bot has found out of its chats. */
+/** The chats that a bot has found. */
 export interface ChatsOfBot {
   botId: string;
-  /** It is the one of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
+  /** The bot of TELEGRAM_BOT_TOKEN, which destinations in the file need not name. */
   isDefault: boolean;
   chats: readonly KnownChat[];
 }
 
-/** What to write into the configuration. */
+/** The proposed configuration. */
 export type Proposal = ReturnType<typeof proposeDestinations>;
 
 /**
- * Proposes destinations for the chats that were seen, can be written to and are not configured.
+ * Proposes destinations for seen, writable chats that are not configured.
  *
- * @param envChatIds those of TELEGRAM_CHAT_IDS, which is replaced as a whole
- * @param names of all destinations; none may be given twice
+ * @param envChatIds the ids of TELEGRAM_CHAT_IDS, which is replaced as a whole
+ * @param names of all destinations, each used once
  */
 export function proposeDestinations(
   bots: readonly ChatsOfBot[],
@@ -63,7 +63,7 @@ export function proposeDestinations(
   const ids: string[] = [];
   const entries: string[] = [];
   for (const { botId, isDefault, chats } of bots) {
-    // The id alone holds what a stranger has written: the name is made of its letters, and titles stay out.
+    // Only the destination's name holds a stranger's text: it is made of the title's letters. Titles themselves stay out.
     const add = ({ id, title = "" }: KnownChat, topic?: KnownTopic) => {
       const name = freeName(`${title} ${topic?.name ?? topic?.id ?? ""}`, taken);
       const place = topic === undefined ? "" : `    topicId: ${topic.id}\n`;
@@ -79,9 +79,9 @@ export function proposeDestinations(
     }
   }
   return {
-    /** Value for TELEGRAM_CHAT_IDS with what is there already; absent when nothing is new. */
+    /** The new value of TELEGRAM_CHAT_IDS with the present ids. Absent without new chats. */
     ...(ids.length > 0 && { chatIds: [...new Set([...envChatIds, ...ids])].join(",") }),
-    /** For `tocsin.yaml`; absent when nothing is new. */
+    /** For `tocsin.yaml`. Absent without new chats. */
     ...(entries.length > 0 && { yaml: `destinations:\n${entries.join("")}` }),
   };
 }

@@ -2,16 +2,16 @@ export type SeenChat = NonNullable<ReturnType<typeof readChat>>;
 export type SeenTopic = NonNullable<ReturnType<typeof readTopic>>;
 
 /**
- * What one update of `getUpdates` says about a chat, as https://core.telegram.org/bots/api#update has it; undefined for what is no
+ * Reads the chat of one update of `getUpdates`, as in https://core.telegram.org/bots/api#update. Undefined for a value that is no
  * update. Pure. The texts are strangers' and may hold anything.
- * @returns without a chat where the update is about none (an inline query, a poll)
+ * @returns without a chat for an update without one (an inline query, a poll)
  */
 export function readUpdate(value: unknown): { id: number; chat?: SeenChat } | undefined {
   const update = asRecord(value);
   if (!Number.isSafeInteger(update.update_id)) return undefined;
   const id = update.update_id as number;
   for (const [kind, content] of Object.entries(update)) {
-    // A business account's chats are that person's own, whatever bot helps there.
+    // A business account's chats are that person's own, also when a bot helps there.
     if (kind.includes("business")) continue;
     const chat = readChat(kind, asRecord(content));
     if (chat !== undefined) return { id, chat };
@@ -26,31 +26,31 @@ function readChat(kind: string, content: Record<string, unknown>) {
   if (id === undefined) return undefined;
   return {
     id,
-    /** One person alone with the bot: Tocsin writes to groups and channels. */
+    /** A private chat of one person with the bot: Tocsin writes to groups and channels. */
     isPrivate: chat.type === "private",
-    /** What the bot may do there has changed. */
+    /** The bot's rights there have changed. */
     isMembership: kind === "my_chat_member",
-    /** The group was upgraded, and this is its id now. */
+    /** The group was upgraded. This is the supergroup's id. */
     movedTo: chatIdOf(message.migrate_to_chat_id),
     topic: readTopic(message),
   };
 }
 
-/** A thread of answers in a group without topics has a `message_thread_id` as well, and is none. */
+/** A thread of answers in a group without topics also has a `message_thread_id`, but is no topic. */
 function readTopic(message: Record<string, unknown>) {
   const id = message.message_thread_id;
   if (message.is_topic_message !== true || !Number.isSafeInteger(id)) return undefined;
   const renamed = textOf(asRecord(message.forum_topic_edited).name);
-  // A message that answers none answers, to the Bot API, the one that opened the topic.
+  // In the Bot API a topic's message without an own target answers the message that opened the topic.
   const opening = asRecord(asRecord(message.reply_to_message).forum_topic_created);
   const name = renamed ?? textOf(asRecord(message.forum_topic_created).name) ?? textOf(opening.name);
   const isClosed = "forum_topic_closed" in message ? true : "forum_topic_reopened" in message ? false : undefined;
   return {
     id: id as number,
     name,
-    /** The name was changed to this one, so an older message's is out of date. */
+    /** The name was just changed, so an older message's name is out of date. */
     isRenamed: renamed !== undefined,
-    /** True or false when it was just closed or opened. */
+    /** True when the topic was just closed, false when it was just opened. */
     isClosed,
   };
 }
@@ -63,7 +63,7 @@ function chatIdOf(value: unknown): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** What is no object has no members. */
+/** The value as an object. Another value becomes an empty one. */
 export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -4,7 +4,7 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { writeFitting } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run, spellOutLink, writePlainText } from "../layout/layout.ts";
 
-/** Longer alerts are cut, and their page shows the rest: at 20 messages a minute eight parts already hold others up. */
+/** Longer alerts are cut, and their page shows the rest: at 20 messages a minute eight parts already delay others. */
 const maxParts = 8;
 
 export interface TelegramMessage extends Message, FormattedText {
@@ -23,7 +23,7 @@ export function renderTelegram(document: Document, times: TimeFormat, form: Mess
   return parts.map((part) => ({ kind: "telegram", ...part }));
 }
 
-/** The entity kinds that we send. Offsets and lengths count UTF-16 units, as JavaScript strings and Telegram do. */
+/** The entity kinds that Tocsin sends. Offsets and lengths count UTF-16 units, as JavaScript strings and Telegram do. */
 export interface TelegramEntity {
   type: "bold" | "italic" | "code" | "pre" | "text_link" | "blockquote" | "date_time";
   offset: number;
@@ -37,13 +37,13 @@ export interface TelegramEntity {
 
 export interface FormattedText {
   text: string;
-  /** Sorted by offset, the longer first; in range; of the kinds that may nest only as Telegram allows. */
+  /** Sorted by offset, longer ones first, within the text, and nested only as Telegram allows. */
   entities: TelegramEntity[];
 }
 
 /**
- * Text and entities side by side: with no markup in the text there is nothing that could fail to parse.
- * A quoted block holds plain text only, as a block quotation may not hold code, links or times.
+ * Text with separate entities: without markup in the text nothing can fail to parse. A quoted block is plain text, as a block
+ * quotation may not hold code, links or times.
  */
 function writeTelegramText(blocks: LaidBlock[]): FormattedText {
   let text = "";
@@ -72,7 +72,7 @@ function withReachableLink(run: Run): Run {
   return accepted ? run : { style: "text", text: spellOutLink(run.text, run.href) };
 }
 
-/** A host that `new URL` leaves as it is, with a dot in it. */
+/** A host with a dot that `new URL` leaves unchanged. */
 const withPlainHost = /^https?:\/\/[a-z0-9-]+\.[a-z0-9.-]*(?:[/?#]|$)/i;
 
 function entityOf(run: Run, offset: number): TelegramEntity | undefined {
@@ -88,7 +88,7 @@ function entityOf(run: Run, offset: number): TelegramEntity | undefined {
     case "link":
       return { type: "text_link", ...place, url: run.href };
     case "time":
-      // The client puts the reader's own time in place of the text; older ones and notifications show the text.
+      // The app replaces the text by the reader's own time. Older apps and notifications show the text.
       return {
         type: "date_time",
         ...place,
@@ -98,9 +98,9 @@ function entityOf(run: Run, offset: number): TelegramEntity | undefined {
   }
 }
 
-/** UTF-16 units of one message. As none takes more than 3 bytes of UTF-8, the limit of 32,768 bytes is kept as well. */
+/** UTF-16 units of one message. A unit takes at most 3 bytes of UTF-8, so the limit of 32,768 bytes is kept too. */
 const maxMessageUnits = 4096;
-/** Entities that Telegram looks at in one message; it ignores the others, in an order of its own. */
+/** Telegram reads this many entities of a message and ignores the others, in its own order. */
 const maxEntities = 100;
 /** Room for `[99/99]` and its line break. */
 const markerUnits = 8;
@@ -108,7 +108,7 @@ const markerUnits = 8;
 const lineEndWithin = 1 / 3;
 const spaceWithin = 1 / 8;
 
-/** What is dropped last stands first: a lost link costs more than a lost slant. */
+/** The first kinds are dropped last: a lost link costs more than a lost slant. */
 const importance: TelegramEntity["type"][] = ["text_link", "bold", "blockquote", "pre", "code", "date_time", "italic"];
 
 /** Half-open, in UTF-16 units. */
@@ -118,9 +118,8 @@ interface Range {
 }
 
 /**
- * Cuts a text into ranges that follow each other without a gap, each at most `maxUnits` long. Cuts at a line end where
- * one is near, else at a space, else between two characters as a reader sees them; never within a surrogate pair. Short
- * code, links and times are kept whole.
+ * Cuts a text into adjacent ranges of at most `maxUnits`. Cuts at a near line end, or at a space, or between two visible
+ * characters; never within a surrogate pair. Short code, links and times stay whole.
  */
 export function cutText(formatted: FormattedText, maxUnits: number): Range[] {
   const { text } = formatted;
@@ -137,7 +136,7 @@ export function cutText(formatted: FormattedText, maxUnits: number): Range[] {
 }
 
 /**
- * One message when it fits; else several, marked `[1/3]` at the end of the first, where the title leads, and at the
+ * One message when it fits. Otherwise several, marked `[1/3]` at the end of the first, which begins with the title, and at the
  * beginning of the others. White space at the cuts is dropped, as Telegram trims it and would move the entities.
  */
 export function splitTelegramText(formatted: FormattedText): FormattedText[] {
@@ -167,13 +166,13 @@ function cutBetween(text: string, start: number, limit: number, whole: TelegramE
   return divided !== undefined && divided.offset > start ? divided.offset : cut;
 }
 
-/** A single character longer than a message is divided between its code points. */
+/** Cuts between visible characters. A character that is longer than a message is cut between its code points. */
 function cutAtCharacter(text: string, start: number, limit: number): number {
   const boundary = boundaryBefore(text, limit);
   return boundary > start ? boundary : codePointStart(text, limit);
 }
 
-/** Leading blanks of a line stay: the marker before them keeps them from being trimmed. */
+/** Trims a range. A line keeps its leading blanks, as the marker before them protects them. */
 function trimRange(text: string, range: Range): Range {
   const body = text.slice(range.start, range.end);
   const lead = body.length - body.replace(/^\n+/, "").length;
@@ -181,7 +180,7 @@ function trimRange(text: string, range: Range): Range {
   return { start: Math.min(range.start + lead, end), end };
 }
 
-/** An entity that spans a cut is continued in the next part. */
+/** The entities of a range. An entity over a cut continues in the next part. */
 function entitiesWithin(entities: TelegramEntity[], range: Range, shift: number): TelegramEntity[] {
   return entities.flatMap((entity) => {
     const start = Math.max(entity.offset, range.start);

@@ -16,11 +16,11 @@ import type { TelegramDestination } from "./vendor.ts";
 type Call = (method: BotApiMethod, payload: Record<string, unknown>, file?: MultipartFile) => Promise<Answer>;
 
 /**
- * One Telegram chat. A refused reply target or topic is left out at once and said in the note of `sent`; everything
- * else is an outcome and left to the engine, which alone waits and repeats.
+ * One Telegram chat. A refused reply target or topic is left out at once, and the note of `sent` says so. All else is an outcome:
+ * only the engine waits and repeats.
  *
- * `timeoutSeconds` (default 25) bounds one `send`, `edit` or `probe` as a whole. A `ref` is `<chat>/<message>`; after a
- * group has moved, refs of the old chat neither edit nor answer anything.
+ * `timeoutSeconds` (default 25) bounds a whole `send`, `edit` or `probe`. A `ref` is `<chat>/<message>`. After a group has moved,
+ * refs of the old chat can neither be edited nor answered.
  */
 export function createTelegramChannel(
   destination: TelegramDestination,
@@ -28,13 +28,13 @@ export function createTelegramChannel(
 ): ChannelCalls<TelegramMessage> {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
-  /** The latest messages with a picture: Telegram edits them by another method, and says so where one was forgotten. */
+  /** The latest messages with a picture. Telegram edits them by another method, and its error reveals a forgotten one. */
   const illustrated = new RecentMap<string, true>(1_000);
-  /** Pictures have connections of their own: a text finds a warm one, however slow a picture is. */
+  /** Pictures have their own connections, so a slow picture never blocks the warm connection of a text. */
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
 
-  /** grammY and undici cost a start 100 ms: the first message loads them. */
+  /** Loads the API with the first message: grammY and undici cost 100 ms. */
   function loadApi(of: "texts" | "pictures"): Promise<BotApi> {
     if (closed) throw new Error("the Telegram channel is closed");
     const loading = apis.get(of) ?? import("./bot-api.ts").then(({ createBotApi }) => createBotApi(destination.bot));
@@ -82,7 +82,7 @@ async function sendMessage(
   let replyTo = context.replyTo === undefined ? undefined : messageIdIn(chatId, context.replyTo);
   if (context.replyTo !== undefined && replyTo === undefined) notes.push("the answered message is in another chat");
 
-  // Ends: every round but the last leaves out a part that is then never named again.
+  // The loop ends: every round but the last leaves out a part for good.
   for (;;) {
     const answer = await call("sendMessage", {
       chat_id: chatId,
@@ -110,7 +110,7 @@ async function sendMessage(
   }
 }
 
-/** Telegram's bound for the text of a message that has a picture, in UTF-16 units; other messages hold 4,096. */
+/** Telegram's limit for the text of a message with a picture, in UTF-16 units. Other messages hold 4,096. */
 const maxCaptionUnits = 1024;
 
 async function editMessage(
@@ -128,7 +128,7 @@ async function editMessage(
   if (!illustrated.has(ref)) {
     const answer = await call("editMessageText", { ...target, ...textOf(message) });
     if (answer.kind === "ok") return edited;
-    // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
+    // A repeated edit changes nothing, so nothing needs a hold or a mark.
     if (!isWithPicture(answer)) return outcomeOfHarmless(answer, "message", edited);
     illustrated.set(ref, true);
   }
@@ -144,7 +144,7 @@ function isWithPicture(answer: Answer): boolean {
   return answer.kind === "refused" && answer.description.toLowerCase().includes("there is no text in the message");
 }
 
-/** The message becomes a photo whose caption is its text: Telegram adds media to text messages since Bot API 7.11. */
+/** The message becomes a photo with its text as caption. Telegram adds media to text messages since Bot API 7.11. */
 async function addPicture(
   call: Call,
   ref: string,
@@ -172,7 +172,7 @@ async function addPicture(
   return outcome;
 }
 
-/** The text first, as it was before. */
+/** The caption, above the picture, where the text was before. */
 function captionOf(caption: string, { entities }: TelegramMessage): Record<string, unknown> {
   return {
     caption,
@@ -197,12 +197,12 @@ async function probeChat(call: Call, destination: TelegramDestination, recipient
   return judgeMembership(asRecord(chat.result), asRecord(member.result), destination.topicId);
 }
 
-/** Reading leaves nothing behind, so a lost answer is only a failed look. */
+/** A probe changes nothing, so a lost answer is only a failed look. */
 function probeFailure(answer: Exclude<Answer, { kind: "ok" }>): Outcome {
   return outcomeOfHarmless(answer, "destination", { kind: "sent" });
 }
 
-/** What a call that may be made twice means: nothing about it is ambiguous. */
+/** The outcome of a call that may be made twice: never ambiguous. */
 function outcomeOfHarmless(
   answer: Exclude<Answer, { kind: "ok" }>,
   scope: "message" | "destination",
@@ -246,11 +246,11 @@ function sentOutcome(chatId: string, result: unknown, notes: readonly string[], 
 }
 
 /**
- * A message's address for later edits and answers is `<chat>/<message>`, e.g. `-1001234567890/57`. `undefined` for what is not a
- * reference to a message of this chat.
+ * The number of a message for later edits and answers, from its ref `<chat>/<message>`, e.g. `-1001234567890/57`. `undefined` for
+ * a text that is no ref of this chat.
  *
- * The chat belongs to it because Telegram numbers messages per chat: after a group became a supergroup, number 57 there
- * is somebody else's message, and an edit of it would overwrite another alert.
+ * The ref has the chat because Telegram numbers messages per chat. After a group became a supergroup, number 57 there is another
+ * message, and an edit would overwrite another alert.
  */
 function messageIdIn(chatId: string, ref: string): number | undefined {
   const slash = ref.lastIndexOf("/");
@@ -259,7 +259,7 @@ function messageIdIn(chatId: string, ref: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** Hides the token, and its part without the bot's number, in what came back, and cuts to what a page shows. */
+/** Hides the token, and its part after the bot's number, in answers, and cuts them to the page's length. */
 export function createDetailRedactor(token: string): (detail: string) => string {
   const redact = createRedactor([token, token.slice(token.indexOf(":") + 1)]);
   return (detail) => oneLine(redact(detail), 300);

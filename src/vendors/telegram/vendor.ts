@@ -18,7 +18,7 @@ import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
 import { renderTelegram, type TelegramMessage } from "./render.ts";
 
 export interface TelegramBot {
-  /** Tells bots apart without showing the token: the digits before its colon. */
+  /** Identifies the bot without its token: the digits before the colon. */
   id: string;
   token: Secret;
   /** Default `https://api.telegram.org`. */
@@ -124,7 +124,7 @@ function findBot(given: Partial<Options>, context: BuildContext): { bot: Telegra
   return undefined;
 }
 
-/** Reads a bot's token; no part but the bot's public id is ever shown. */
+/** Reads a bot's token. Only the bot's public id is ever shown. */
 function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
   const [, id] = /^(\d{1,20}):[A-Za-z0-9_-]{10,}$/.exec(token) ?? [];
   if (id !== undefined) return { id, token: new Secret(token), apiRoot };

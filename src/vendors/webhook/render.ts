@@ -3,13 +3,13 @@ import type { Document, MessageData, MessageForm } from "../../core/message.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { layOut, writePlainText } from "../layout/layout.ts";
 
-/** `body`: the JSON text that is signed and sent byte for byte. */
+/** `body`: the JSON text, signed and sent byte for byte. */
 export type WebhookMessage = ReturnType<typeof renderWebhook>;
 
 /**
- * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message
- * that people get elsewhere as `data.subject` and `data.text`. Times are ISO 8601 in UTC. The plain form leaves the
- * facts and the payload out, in case it was their size or content that the receiver refused.
+ * The body of an outgoing webhook in the form of Standard Webhooks (`type`, `timestamp`, `data`). `data.subject` and `data.text`
+ * are the message of other channels. Times are ISO 8601 in UTC. The plain form has no facts and no payload, as their size or
+ * content may be the reason of a refusal.
  */
 export function renderWebhook(document: Document, times: TimeFormat, form: MessageForm, data: MessageData | undefined) {
   const words = { subject: document.subject, text: writePlainText(layOut(document, times)) };

@@ -8,10 +8,10 @@ import type { WebhookMessage } from "./render.ts";
 import type { WebhookDestination } from "./vendor.ts";
 
 /**
- * An outgoing webhook after Standard Webhooks: `webhook-id` is the delivery's id and the same for every repeat, so a
- * receiver that follows the standard does its work once; `webhook-timestamp` is the moment of this attempt. Hence a
- * 5xx is retried, while a silence is still ambiguous, for not every receiver looks at the id.
- * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ * An outgoing webhook by Standard Webhooks. `webhook-id` is the delivery's id and the same for every repeat, so a receiver that
+ * follows the standard acts once. `webhook-timestamp` is the moment of this attempt. A 5xx is therefore retried. A missing answer
+ * is still ambiguous, as some receivers ignore the id.
+ * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
  */
 export function createWebhookChannel(
   destination: WebhookDestination,
@@ -42,8 +42,8 @@ export function createWebhookChannel(
 }
 
 /**
- * A 404 is retried here: unlike at Slack or Discord it is what a receiver says that is just being deployed. A 409 is retried as
- * well: it is said while a former attempt with this id is still at work.
+ * A 404 is retried here: unlike Slack or Discord, a receiver under deployment answers so. A 409 is retried too: it comes while an
+ * earlier attempt with this id is still at work.
  */
 export const classifyWebhook = createClassify({
   repeatable: true,
@@ -57,8 +57,8 @@ export const classifyWebhook = createClassify({
 });
 
 /**
- * Signs one request, the body as the bytes that are sent. The signature of Standard Webhooks 1.0: `v1,` and the base64
- * HMAC-SHA256 over `id.timestamp.body`, with the key that follows `whsec_` in base64.
+ * Signs the sent bytes of one request. The signature of Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 over
+ * `id.timestamp.body`, with the base64 key after `whsec_`.
  */
 export function createSigner(secret: Secret) {
   const key = createSecretKey(Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));

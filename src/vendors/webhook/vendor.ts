@@ -20,7 +20,7 @@ const options = z.object({
   headers: z
     .record(z.string(), text("a header's value"))
     .optional()
-    // The reader of the file refuses values that are written out.
+    // The reader of the file refuses written-out values.
     .meta({
       description: "webhook only: more headers; values with credentials are references",
       secretKeys: /auth|token|key|secret|cookie|signature|password/i,
@@ -68,13 +68,13 @@ function readSigningSecret(text: string): Secret | Refusal {
   );
 }
 
-/** Set by the channel or by HTTP itself. */
+/** Headers that the channel or HTTP itself sets. */
 const reservedHeaders = new Set(
   `connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade
   webhook-id webhook-signature webhook-timestamp`.split(/\s+/),
 );
 
-/** Names and values that cannot end a header line (RFC 9110, 5.6.2 and 5.5), and none that the sender itself sets. */
+/** Names and values that cannot end a header line (RFC 9110, 5.6.2 and 5.5), without headers that the sender itself sets. */
 function readHeaders(headers: Record<string, string>, { refuse }: BuildContext): Record<string, Secret> {
   const good: Record<string, Secret> = {};
   for (const [name, value] of Object.entries(headers)) {
