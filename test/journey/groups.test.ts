@@ -81,3 +81,18 @@ it("41 alerts in 20 s with their cause are one message that rings and lists all,
   expect(found[1]?.data.decisions[0]?.reason).toMatch(/told with the group chain eth in 2[56] s$/);
   await relay.stop();
 });
+
+it("holds back what follows a cause, counts it in place, and tells what still fires when the cause is over", async () => {
+  const inhibit = "[{ name: bridge down, while: title~*halted, hold: 'title~Pool*', equal: [chain] }]";
+  const rules = `routes: [{ name: all, to: [desk, mail, work] }]\ninhibit: ${inhibit}`;
+  const { relay, inChat, mails, rings } = await openRingingWorld({ rules });
+  await send(relay, [cause, ...all, ...all.slice(0, 30).map((body) => ({ ...body, status: "resolved" }))]);
+  expect([rings(), inChat().length, mails().length]).toEqual([1, 1, 1]);
+  for (const words of [`With it: ${followers}`, ...everyTitle]) expect(inChat()[0]?.text).toContain(words);
+  await send(relay, [{ ...cause, status: "resolved" }]);
+  await relay.advance(minute);
+  expect(rings()).toBe(2);
+  const last = mails().find(({ text }) => text.includes("held back while bridge down (chain eth) fired"))?.text ?? "";
+  for (const [index, { title }] of all.entries()) expect(last.includes(title), title).toBe(index >= 30);
+  await relay.stop();
+});
