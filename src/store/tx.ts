@@ -99,10 +99,11 @@ export type Step<G extends Given, Result> = Statement<G, Result>;
 export type WhichLanes = "all" | "free";
 
 /** The arguments of the port's method. */
-export type JointCall = [lane: LaneFence, parts: readonly { deliverySeqs: number[] }[]];
+export type JointCall = [lane: LaneFence, ...given: unknown[]];
 
 /** A transaction that calls of several lanes may share. */
 export interface Joint<Call extends JointCall, Answer> {
+  countDeliveries(call: Call): number;
   /** Whether the calls need nothing besides their first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
   /** Answers each call. Undefined: nothing was written for its lane, or with `free` nothing at all. */

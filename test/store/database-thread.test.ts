@@ -83,7 +83,7 @@ describe("what crosses to the thread and back", () => {
   it("is how alerts are routed, and what is recorded of others", () => {
     const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
     const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
-    const recorded: Call = { name: "recordAttempts", arguments: [{ group: "g", fence: 1 }, [{ token: "t" }]] };
+    const recorded: Call = { name: "recordAttempt", arguments: [{ group: "g", fence: 1 }, { token: "t" }, []] };
     const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
     expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
   });

@@ -471,18 +471,24 @@ class Comparison {
     await this.#askFor(lane, "recordAttempt", record, paces);
   }
 
-  /** Several of one lane in one step, one delivery perhaps twice. */
+  /** Several at once, one delivery perhaps twice. */
   async recordTogether(): Promise<void> {
     const claims = Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim() ?? []).flat();
     const calls = groups.flatMap((group) => {
       const own = claims.filter(({ destination }) => groupOf(destination) === group);
       const [first] = own;
-      return first ? { lane: this.#pickLane(first.destination), records: own.map((one) => this.#attempt(one)) } : [];
+      if (first === undefined) return [];
+      const paces = this.#chance(0.3) ? [this.#pace(first.destination)] : [];
+      return { lane: this.#pickLane(first.destination), records: own.map((one) => this.#attempt(one)), paces };
     });
     // What is made by one call and by the next has its place by chance.
     if (calls.length > 1) for (const { records } of calls) for (const record of records) delete record.fallbacks;
     await this.#both((side) =>
-      Promise.all(calls.map(({ lane, records }) => side.store.recordAttempts(lane(side), records))),
+      Promise.all(
+        calls.flatMap(({ lane, records, paces }) =>
+          records.map((one) => side.store.recordAttempt(lane(side), one, paces)),
+        ),
+      ),
     );
   }
 

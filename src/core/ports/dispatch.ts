@@ -170,8 +170,6 @@ export interface Dispatch {
   claimRun(lane: LaneFence, claims: ClaimInput[]): Promise<ClaimedTogether[] | "lost">;
   /** `late`: the claim was no longer held. Only the attempt and the paces are recorded. */
   recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
-  /** Records several attempts in one step, each as `recordAttempt` does. Answers in their order. */
-  recordAttempts(lane: LaneFence, records: AttemptRecord[]): Promise<("recorded" | "late")[] | "lost">;
   /** Ends waiting deliveries without an attempt (too old, destination dead), or postpones them to `dueAt`. */
   finishDeliveries(
     lane: LaneFence,

@@ -57,10 +57,6 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     claimDeliveries: (...of: Written<"claimDeliveries">) => unlessLost(store.claimDeliveries(lane, ...of), []),
     claimRun: (...of: Written<"claimRun">) => unlessLost(store.claimRun(lane, ...of), []),
     recordAttempt: (...of: Written<"recordAttempt">) => unlessLost(store.recordAttempt(lane, ...of), "late"),
-    recordAttempts(...[records]: Written<"recordAttempts">) {
-      const late = records.map(() => "late" as const);
-      return unlessLost(store.recordAttempts(lane, records), late);
-    },
     finishDeliveries: (...of: Written<"finishDeliveries">) => unlessLost(store.finishDeliveries(lane, ...of), "done"),
     releaseClaim: (...of: Written<"releaseClaim">) => unlessLost(store.releaseClaim(lane, ...of), "done"),
     savePaces: (...of: Written<"savePaces">) => unlessLost(store.savePaces(lane, ...of), "done"),

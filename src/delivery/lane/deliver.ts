@@ -40,7 +40,6 @@ import { type Claims, placeOf } from "./claims.ts";
 import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
 import type { LaneContext } from "./context.ts";
 import type { LanePictures } from "./pictures.ts";
-import { SharedRecords } from "./shared-records.ts";
 
 export interface DeliveryListener {
   /**
@@ -141,21 +140,13 @@ const giveBackForMs = 5_000;
  * and on record may then get its picture (pictures.ts); nothing here waits for that.
  */
 export class Deliverer {
-  readonly #shared: SharedRecords;
   /**
    * The last message of each group, or of quiet hours, in a chat. A later message of the same group is silent, unless it tells
    * something worse.
    */
   readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
-  constructor(private readonly deps: DelivererDeps) {
-    this.#shared = new SharedRecords(deps);
-  }
-
-  /** Hands the waiting records to the store: no call follows soon whose record could share their commit. */
-  flush(): void {
-    this.#shared.flush();
-  }
+  constructor(private readonly deps: DelivererDeps) {}
 
   /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
   async deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
@@ -588,17 +579,11 @@ export class Deliverer {
   /** Records a call. A call without a record would be made again, so the store is asked until the lease ends. */
   async #write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
     const { store, destination, clock, log } = this.deps;
-    let isShared = work.claim.ofRun !== undefined && attempt.next !== undefined && work.paces.length === 0;
     for (;;) {
       try {
-        if (isShared) return await this.#shared.record(attempt);
         return await store.recordAttempt(attempt, work.paces);
       } catch (error) {
         const mayPass = isStoreAway(error);
-        const wasShared = isShared;
-        isShared = false;
-        // Another record of the same commit may be the reason.
-        if (wasShared && !mayPass) continue;
         const isOver = work.stop.aborted || clock.now() + recordAgainMs >= work.leaseUntil;
         if (!mayPass || isOver) throw error;
         work.listener?.onRefused();

@@ -92,7 +92,6 @@ export class Run {
       this.#callMs = isWell ? Math.max(tookMs, this.#callMs * fading + tookMs * (1 - fading)) : horizonMs;
       if (!isWell) this.giveBack();
       this.#begin();
-      if (this.#calling === 0) deliverer.flush();
     };
     const delivering = deliverer
       .deliver(claim, stop, {

@@ -51,20 +51,20 @@ export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
 
 function bindOne<Call extends JointCall, Answer>(
   { statement, transaction, single }: Database,
-  { isOneStatement, run, answerOther }: Joint<Call, Answer>,
+  { countDeliveries, isOneStatement, run, answerOther }: Joint<Call, Answer>,
 ): (...call: Call) => Promise<Answer> {
   const runIn = (calls: readonly Call[], which: WhichLanes) =>
     (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
   const { make } = createSharing<Call, Answer>({
     most: { weight: 512 },
-    weightOf: ([, parts]) => parts.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
+    weightOf: countDeliveries,
     makeTogether: (calls) => runIn(calls, "free"),
     makeAlone: async (call) => (await runIn([call], "all"))[0] ?? answerOther(toTx(single), call),
   });
   return (...call) => make(call);
 }
 
-export const bindJoint = (database: Database, { claimRun, recordAttempts }: JointTransactions): JointMethods => ({
+export const bindJoint = (database: Database, { claimRun, recordAttempt }: JointTransactions): JointMethods => ({
   claimRun: bindOne(database, claimRun),
-  recordAttempts: bindOne(database, recordAttempts),
+  recordAttempt: bindOne(database, recordAttempt),
 });

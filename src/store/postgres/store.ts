@@ -138,8 +138,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(postgresDialect, {
     ...{ relayName, startedAt, newId },
   });
-  const { recordAttempt, ...methods } = bindShared(database, reading, shared);
-  const together = bindJoint(database, joint);
+  const methods = bindShared(database, reading, shared);
   const { giveUpRouting, isLeft, noteLeft, ...routing } = createRouting(database, {
     ...{ relayName, relayId },
     ...shared,
@@ -157,12 +156,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     now,
     subscribe: database.subscribe,
     ...methods,
-    ...together,
-    async recordAttempt(lane, record, paces) {
-      if (paces.length > 0) return recordAttempt(lane, record, paces);
-      const results = await together.recordAttempts(lane, [record]);
-      return results === "lost" ? results : results[0];
-    },
+    ...bindJoint(database, joint),
     hearing: database.hearing,
     ...accepting,
     ...routing,

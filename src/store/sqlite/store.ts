@@ -26,7 +26,7 @@ const onWriter = [
   "listUnrouted",
   "recordRouting",
   "claimRun",
-  "recordAttempts",
+  "recordAttempt",
   "removeAlerts",
   "giveBackRoom",
 ] as const satisfies TransactionName[];

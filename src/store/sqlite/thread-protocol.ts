@@ -83,7 +83,7 @@ const fields = [
 ] as const satisfies (keyof IncomingRequest)[];
 
 /** The calls with large arguments that are all JSON. */
-const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempts"]);
+const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempt"]);
 
 /**
  * The calls in their order, some with their arguments as JSON. A request to accept is the length of its body, its drafts as JSON,

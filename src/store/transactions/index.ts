@@ -34,11 +34,11 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   const watchStates = createWatchStates(sql);
   const deps = { ...self, ...ringing, ...grouping, ...createFences(sql), ...lanes, ...watchStates };
   const { claimRun, ...claiming } = createClaiming(sql, deps);
-  const { recordAttempts, ...recording } = createRecording(sql, deps);
+  const { recordAttempt, ...recording } = createRecording(sql, deps);
   const routing = createRouting(sql, deps);
   const { forgetOldHours, ...routeStatistics } = createRouteStatistics(sql);
   return {
-    joint: { claimRun, recordAttempts },
+    joint: { claimRun, recordAttempt },
     acceptRequests: createAccepting(sql, routing),
     ...createRemoving(sql),
     shared: {
@@ -146,7 +146,6 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   neighbours: "read",
   nextDueAt: "look",
   putKeyIfAbsent: "statement",
-  recordAttempt: "transaction",
   recordNotice: "transaction",
   recordRefused: "transaction",
   recordRouting: "transaction",

@@ -1,4 +1,5 @@
 import type { Thread } from "../../core/delivery-job.ts";
+import type { PaceRecord } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, Dispatch, Untried } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
@@ -10,7 +11,7 @@ import { noteHold } from "./holding.ts";
 import { type Fences, underFence } from "./lanes.ts";
 import type { Ringing } from "./ringing.ts";
 
-export type RecordCall = [lane: LaneFence, records: readonly AttemptRecord[]];
+export type RecordCall = [lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]];
 type Kept = "recorded" | "late";
 
 const attemptColumns = ["at", "duration_ms", "action", "part", "parts", "outcome", "reason", "detail"] as const;
@@ -75,19 +76,18 @@ export function createRecording(
     await forgetUntold(tx, deliverySeqs, at);
   }
 
-  /** The rows that each record of each call has written. Undefined for a record that wrote nothing. */
-  async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
-    const kept = calls.map(([, records]) => records.map((): Kept | undefined => undefined));
+  /** Whether each call has changed its deliveries. Undefined for a call that wrote nothing. */
+  async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[]> {
+    const kept = calls.map((): Kept | undefined => undefined);
     for (const wave of toWaves(calls)) {
       const items = wave.flatMap(({ lane, record }) => toItems(lane, record));
       const stepped = await tx.step(advance, items, which);
       let first = 0;
-      for (const { call, place, record } of wave) {
+      for (const { call, record } of wave) {
         const its = stepped.slice(first, first + record.deliverySeqs.length);
         first += its.length;
         if (its.every((one) => one === undefined)) continue;
-        const isChanged = its.some((one) => one?.isChanged);
-        (kept[call] as (Kept | undefined)[])[place] = isChanged ? "recorded" : "late";
+        kept[call] = its.some((one) => one?.isChanged) ? "recorded" : "late";
         const { deliverySeqs, fallbacks = [] } = record;
         const called = fallbacks.filter(({ deliverySeq }) => its[deliverySeqs.indexOf(deliverySeq)]?.isChanged);
         if (called.length > 0) await callFallbacks(tx, called, record.at);
@@ -97,31 +97,24 @@ export function createRecording(
     return kept;
   }
 
-  const recordAttempts: Joint<RecordCall, Kept[] | "lost"> = {
+  const recordAttempt: Joint<RecordCall, Kept | "lost"> = {
+    countDeliveries: ([, { deliverySeqs }]) => deliverySeqs.length,
     isOneStatement: (calls) =>
       toWaves(calls).length === 1 &&
-      calls.every(([, records]) =>
-        records.every(({ fallbacks = [], next }) => fallbacks.length === 0 && !isUnheard(next)),
+      calls.every(
+        ([, { fallbacks = [], next }, paces]) => paces.length === 0 && fallbacks.length === 0 && !isUnheard(next),
       ),
     async run(tx, calls, which) {
-      const kept = await keep(tx, calls, which);
-      return kept.map((results) => {
-        const isWritten = results.some((result) => (which === "free" ? result !== undefined : result === "recorded"));
-        return isWritten ? results.map((result) => result ?? "late") : undefined;
-      });
+      const save = ([lane, , paces]: RecordCall) => savePaces(tx, lane, paces);
+      const [kept] = await Promise.all([keep(tx, calls, which), which === "all" && Promise.all(calls.map(save))]);
+      if (which === "free") await Promise.all(calls.filter((_, call) => kept[call] !== undefined).map(save));
+      return kept.map((result) => (which === "free" || result === "recorded" ? result : undefined));
     },
-    answerOther: async (tx, [lane, records]) => ((await isHeld(tx, lane)) ? records.map((): Kept => "late") : "lost"),
+    answerOther: async (tx, [lane]) => ((await isHeld(tx, lane)) ? "late" : "lost"),
   };
 
   return {
-    recordAttempts,
-
-    async recordAttempt(tx, lane, record, paces) {
-      const call: RecordCall = [lane, [record]];
-      const [[known]] = await Promise.all([recordAttempts.run(tx, [call], "all"), savePaces(tx, lane, paces)]);
-      const answer = known ?? (await recordAttempts.answerOther(tx, call));
-      return answer === "lost" ? answer : (answer[0] as Kept);
-    },
+    recordAttempt,
 
     async finishDeliveries(tx, lane, deliverySeqs, next, at, fallbacks) {
       const { state, reason } = next;
@@ -143,8 +136,8 @@ export function createRecording(
     },
 
     callFallbacks,
-  } satisfies InTx<Dispatch, "recordAttempt" | "finishDeliveries" | "releaseClaim" | "callFallbacks"> & {
-    recordAttempts: typeof recordAttempts;
+  } satisfies InTx<Dispatch, "finishDeliveries" | "releaseClaim" | "callFallbacks"> & {
+    recordAttempt: typeof recordAttempt;
   };
 }
 
@@ -183,25 +176,22 @@ function prepareSteps(sql: Dialect) {
 
 interface Placed {
   call: number;
-  place: number;
   lane: LaneFence;
   record: AttemptRecord;
 }
 
-/** Splits records into waves: two attempts of one delivery cannot be in one statement. */
+/** Splits calls into waves: two attempts of one delivery cannot be in one statement. */
 function toWaves(calls: readonly RecordCall[]): Placed[][] {
   const waves: { seqs: Set<number>; records: Placed[] }[] = [];
-  calls.forEach(([lane, records], call) => {
-    records.forEach((record, place) => {
-      let wave = waves.at(-1);
-      if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
-        wave = { seqs: new Set(), records: [] };
-        waves.push(wave);
-      }
-      wave.records.push({ call, place, lane, record });
-      for (const seq of record.deliverySeqs) wave.seqs.add(seq);
-    });
-  });
+  for (const [call, [lane, record]] of calls.entries()) {
+    let wave = waves.at(-1);
+    if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
+      wave = { seqs: new Set(), records: [] };
+      waves.push(wave);
+    }
+    wave.records.push({ call, lane, record });
+    for (const seq of record.deliverySeqs) wave.seqs.add(seq);
+  }
   return waves.map((wave) => wave.records);
 }
 

@@ -39,7 +39,7 @@ export function createTransactions(context: TransactionContext, sql = createSqli
   const together: JointMethods & Inbox = {
     acceptRequest: async (request, drafts) => (await accept([{ request, drafts }]))[0] as Acceptance,
     claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
-    recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
+    recordAttempt: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempt, call), context),
   };
   return {
     ...(Object.fromEntries(bound) as SharedMethods),

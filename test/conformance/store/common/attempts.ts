@@ -14,33 +14,42 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
   });
 
-  test("records several in one step, each by its own claim", async ({ store, lane, route, due, states }) => {
+  test("records several that are asked for at once, each by its own claim", async ({
+    store,
+    lane,
+    route,
+    due,
+    states,
+  }) => {
     const routed = [await route(), await route(), await route()];
     const seqs = (await due("chat")).map(({ seq }) => seq);
     const claims = seqs.map((seq, index) => claimOf(`t${index}`, seq));
     await store.claimRun(lane, claims);
     const [first = 0, second = 0, third = 0] = seqs;
-    const answer = await store.recordAttempts(lane, [
+    const waits = { state: "waiting", reason: "", dueAt: noon + 9 } as const;
+    const records = [
       attemptOf("t0", [first]),
       attemptOf("another's", [second]),
-      attemptOf("t2", [third], { next: { state: "waiting", reason: "", dueAt: noon + 9 } }),
-    ]);
+      attemptOf("t2", [third], { next: waits }),
+    ];
+    const answer = await Promise.all(records.map((record) => store.recordAttempt(lane, record, [])));
     expect(answer).toEqual(["recorded", "late", "recorded"]);
     const all = await Promise.all(routed.map(({ id }) => states(id)));
     expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
   });
 
-  test("records two attempts of one delivery, and the threads of one key, in their order, in one step", async (scene) => {
+  test("records two attempts of one delivery, and the threads of one key, in the order asked", async (scene) => {
     const { store, lane, route, due, claim, states } = scene;
     const { id } = await route();
     await route();
     const seqs = (await due("chat")).map(({ seq }) => seq) as [number, number];
     await claim("chat", "t");
-    const answer = await store.recordAttempts(lane, [
+    const records = [
       attemptOf("t", [seqs[0]], { outcome: "retry", next: undefined, leaseMs: 1000 }),
       attemptOf("t", [seqs[0]], { thread: { ...thread, count: 1 } }),
       attemptOf("t", [seqs[1]], { thread: { ...thread, count: 2 } }),
-    ]);
+    ];
+    const answer = await Promise.all(records.map((record) => store.recordAttempt(lane, record, [])));
     expect(answer).toEqual(["recorded", "recorded", "recorded"]);
     expect(await states(id)).toEqual(["sent"]);
     expect(await store.findThread("chat", "-1004", "tvl:usdc")).toMatchObject({ count: 2 });

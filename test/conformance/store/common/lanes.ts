@@ -4,7 +4,7 @@ import { takeLane } from "../../../support/lane.ts";
 import * as samples from "../scene.ts";
 import { aboutScenes, type OpenStore, openScene, type Scene } from "../scene.ts";
 
-const { attemptOf, claimOf, kicked, noon, noticeOf, planned, thread } = samples;
+const { claimOf, kicked, noon, noticeOf, planned, thread } = samples;
 
 const memory = {
   group: "bot",
@@ -54,13 +54,6 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
     "an attempt that more calls follow",
     ({ sending, attempt }) =>
       attempt({ token: "t1", deliverySeqs: [sending.seq], next: undefined, leaseMs: 1, thread }),
-  ],
-  [
-    "attempts that are recorded together",
-    ({ store, lane, sending, call }) =>
-      store.recordAttempts(lane, [
-        attemptOf("t1", [sending.seq], { ...kicked, thread, fallbacks: [call(sending.seq)] }),
-      ]),
   ],
   [
     "an end without an attempt",
