@@ -196,7 +196,7 @@ function createThreadRemoving(sql: Dialect) {
     "threads",
     { to: "int8", before: "int8" },
     `${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
-       AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})`,
+       AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread} ${sql.asItStands})`,
   );
   /** Positions after this one have no gaps, so whether an alert exists need not be asked. */
   let walkedTo = 0;
@@ -229,11 +229,15 @@ export function createRounds<G extends Given>(
     `SELECT ${names} ${behind} ORDER BY ${names} LIMIT 1 OFFSET :passed`,
     (row: Record<string, string>) => key.map((name) => row[name] as string),
   );
+  const old = `${behind} AND (${names}) <= (${placesOf("to_")}) AND ${isOld}`;
   const remove = sql.statement(
     { ...given, ...textsOf("after_"), ...textsOf("to_") },
-    `WITH gone AS MATERIALIZED (
-       SELECT ${names} ${behind} AND (${names}) <= (${placesOf("to_")}) AND ${isOld} ${sql.forUpdate(names)})
-     DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM gone)`,
+    {
+      sqlite: `DELETE ${old}`,
+      // Locked in one order, so that no two relays wait for each other. No join with what is locked: its plan reads the whole table.
+      postgres: `WITH locked AS MATERIALIZED (SELECT 1 ${old} ${sql.forUpdate(names)})
+        DELETE ${old} AND (SELECT count(*) FROM locked) > 0`,
+    },
   );
   const first = key.map(() => "");
   /** The place after all others: no text has a larger character. */
