@@ -87,7 +87,8 @@ function removeSecondNames(path: string): void {
 }
 
 function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  // As a number, a large one of some file systems would be rounded to that of another file.
+  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false, bigint: true }));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
