@@ -34,7 +34,7 @@ export interface AcceptingOptions {
   stop?: AbortSignal;
   /** The relay cannot continue (its database thread has ended), and must be stopped and started anew. */
   onFailed?: (error: Error) => void;
-  /** See `LineOptions`. */
+  /** See `DatabaseThreadOptions`. */
   storeThreadEntry?: URL;
 }
 
