@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Plain enough for any Node to read: what is wrong with the installation is said in one line, not by a stack.
+// Plain code for any Node: a faulty installation gives one line, not a stack.
 import { existsSync } from "node:fs";
 import { isatty } from "node:tty";
 
-// SIGHUP takes a changed file over: it must not end what has not read the file yet. A closed terminal sends it as well.
+// SIGHUP takes a changed file over: it must not end a relay that has not read the file yet. A closed terminal sends it too.
 if (process.argv.includes("serve") && !isatty(0)) process.on("SIGHUP", () => {});
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -36,7 +36,7 @@ function refuseIncomplete(error) {
   );
 }
 
-/** As `reportFailure` does it, which is not there to be called. */
+/** Reports in the form of `reportFailure`, which cannot be loaded here. */
 function refuse(message, hint) {
   process.stderr.write(`error: ${message}\nhint:  ${hint}\n`);
   if (process.argv.includes("--json")) {

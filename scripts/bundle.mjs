@@ -1,11 +1,11 @@
-// Compiles the script of the pages, and puts what runs into few files: dist/ and the packages it uses become dist/bundle/,
-// which bin/tocsin.js starts. Some 500 files less to find, read and compile, which is half of the processor time of a start.
-// Left outside are packages with a compiled part and fonts. Names stay as they are, so that a stack names the
-// function; NOTICES.txt has the licence of each package. The workshop's share is in dist/bundle/workshop/, which is not
-// part of the package. Where there is no workshop, as in the image's build, nothing is made of it.
+// Compiles the script of the pages, and bundles the program: dist/ and its packages become a few files in dist/bundle/, which
+// bin/tocsin.js starts. To find, read and compile some 500 files less saves half of the processor time of a start.
+// Packages with a native part, and fonts, stay outside. Names are kept, so stacks name the functions. NOTICES.txt has the
+// licence of each package. The workshop's part is in dist/bundle/workshop/, outside of the package. A build without the
+// workshop, such as the image's, has no such part.
 //
-// load.js loads the files with the code that V8 has compiled of them before: finding, reading and compiling is half of a
-// start. At its end the build starts a relay once, and keeps what is compiled for it.
+// load.js loads the files with code that V8 compiled earlier. At its end the build starts a relay once, and keeps the code
+// that was compiled for it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -23,7 +23,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 const out = resolve("dist/bundle");
-/** What starts by its own file name: the program and each of its threads. */
+/** Files that start by their own name: the program and each of its threads. */
 const entries = {
   main: resolve("dist/main.js"),
   "database-thread": resolve("dist/store/sqlite/thread.js"),
@@ -34,7 +34,7 @@ const workshop = resolve("workshop/main.ts");
 if (existsSync(workshop)) entries["workshop/main"] = workshop;
 const external = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 
-/** A file next to a module is found from its new place: an entry in the bundle, all else where the build has put it. */
+/** Finds files next to a module from their new place: an entry in the bundle, other files where the build has put them. */
 const findFilesFromBundle = {
   name: "find-files-from-bundle",
   transform(code, id) {
@@ -48,7 +48,7 @@ const findFilesFromBundle = {
   },
 };
 
-/** The workshop names source files; the bundle holds each of them once, as the compiler has written it. */
+/** The workshop names source files. The bundle holds each of them once, in its compiled form. */
 const takeCompiledSource = {
   name: "take-compiled-source",
   resolveId(path, importer) {
@@ -60,7 +60,7 @@ const takeCompiledSource = {
   },
 };
 
-/** The modules that only the workshop loads. Complete once the bundler has read everything. */
+/** The modules that only the workshop loads. Complete once the bundler has read all files. */
 const workshopsOwn = new Set();
 const isWorkshopsOwn = (id) => workshopsOwn.has(id);
 const findWorkshopsOwn = {
@@ -118,7 +118,7 @@ function* findChanges(node, code) {
   }
   const first = type === "ObjectExpression" && node.properties.length > 1 ? node.properties[0] : undefined;
   if (first?.type === "SpreadElement") yield { start: first.start, end: first.start, text: "...null, " };
-  // `String.raw` reads its text as it is written.
+  // `String.raw` reads its text unescaped.
   const isRaw = type === "TaggedTemplateExpression" && node.tag.property?.name === "raw";
   const parts = isRaw ? node.quasi.expressions : Object.values(node);
   for (const part of parts) if (part !== null && typeof part === "object") yield* findChanges(part, code);
@@ -126,7 +126,7 @@ function* findChanges(node, code) {
 
 const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Leaves out what a package makes or loads at its start and a relay may never need: docs/adr/0028. */
+/** Leaves out code that a package runs at its start and a relay may never need: docs/adr/0028. */
 const packagesLater = {
   name: "packages-later",
   transform(code, id) {
@@ -144,7 +144,7 @@ const packagesLater = {
     if (notSeen.size > 0) throw new Error(`a package has changed and has no longer: ${[...notSeen].join(", ")}`);
   },
 };
-/** What Tocsin uses of each. */
+/** The parts of packages that Tocsin uses. */
 const partsOfPackages = {
   // Without `fetch`, cookies and WebSocket.
   "undici/index.js": `
@@ -152,12 +152,12 @@ exports.Client = require("./lib/dispatcher/client");
 exports.buildConnector = require("./lib/core/connect");
 exports.errors = require("./lib/core/errors");
 `,
-  // Without what a bot is written with.
+  // Without the tools for writing bots.
   "grammy/out/mod.js": `
 exports.Api = require("./core/api").Api;
 exports.GrammyError = require("./core/error").GrammyError;
 `,
-  // node-fetch asks for it where Node has no `URL`. It brings along the names of all characters in domains.
+  // node-fetch needs it only where Node has no `URL`. It has the names of all characters in domains.
   "whatwg-url/lib/public-api.js": "",
 };
 const notSeen = new Set([...Object.keys(partsOfPackages), "string-width/index.js"]);
@@ -171,7 +171,7 @@ function replaceOnce(code, part, by) {
   return code.replace(part, () => by);
 }
 
-/** What load.js calls. */
+/** The beginning of the function that load.js calls. */
 const beginsModule = '(function (exports, require, module, __filename, __dirname) { "use strict";';
 
 const notices = join(out, "NOTICES.txt");
@@ -183,7 +183,7 @@ if (!isUpToDate()) {
   );
 }
 
-/** The script of the pages: one file for the browser, with what it uses of a package. */
+/** Builds the script of the pages: one file for the browser, with the used parts of packages. */
 async function buildPageScript() {
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({ input: resolve("src/web/assets/page.ts"), platform: "browser" });
@@ -203,14 +203,14 @@ async function build() {
   const { output } = await bundle.write({
     dir: out,
     format: "cjs",
-    // Code that was compiled before knows no import().
+    // Precompiled code knows no import().
     dynamicImportInCjs: false,
-    // V8 keeps them with the source.
+    // V8 keeps comments with the source.
     comments: false,
     postBanner: beginsModule,
     postFooter: "})",
     entryFileNames: "[name]-entry.js",
-    // A chunk without modules only names again what others hold.
+    // A chunk without modules only re-exports from others.
     chunkFileNames: ({ moduleIds, facadeModuleId }) =>
       `${[...moduleIds, facadeModuleId].some(isWorkshopsOwn) ? "workshop/" : ""}[name]-[hash].js`,
   });
@@ -225,12 +225,12 @@ async function build() {
       `const entry = require("${up}/load.js")(require("node:path").join(__dirname, "${up}", ${file}));\n${names}`,
     );
   }
-  // Last: a bundle with it is whole.
+  // Written last: its presence marks a complete bundle.
   const installed = output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => !isWorkshopsOwn(id));
   writeFileSync(notices, noticesOf(installed));
 }
 
-/** A relay that gets alerts and shows them. Each of its threads writes at its end what was compiled for it. */
+/** Runs a relay that gets alerts and shows them. At its end each thread writes its compiled code. */
 async function keepCompiled() {
   const folder = mkdtempSync(join(tmpdir(), "tocsin-build-"));
   const [secret, token] = ["a-hook-that-nobody-knows", "a-page-that-nobody-sees"];
@@ -264,7 +264,7 @@ async function keepCompiled() {
   }
 }
 
-/** Whether neither the program nor its packages have changed since; the compiler leaves alone what has not. */
+/** Whether neither the program nor its packages have changed since. The compiler leaves unchanged files alone. */
 function isUpToDate() {
   if (!existsSync(notices)) return false;
   const { mtimeMs } = statSync(notices);
@@ -286,7 +286,7 @@ function isUpToDate() {
   return inputs.every((path) => !existsSync(path) || statSync(path).mtimeMs < mtimeMs);
 }
 
-/** The licence of each package that the bundle holds a part of. */
+/** The licence of each package with a part in the bundle. */
 function noticesOf(modules) {
   const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean);
   const texts = [...new Set(folders)].sort().map((folder) => {

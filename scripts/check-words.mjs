@@ -1,5 +1,5 @@
-// `npm run lint` runs it: words and openings that a reader from abroad stumbles over are in no comment, message or document, and no
-// line of code is longer than a screen is wide.
+// `npm run lint` runs this: no comment, message or document has words and openings over which a reader from abroad stumbles, and
+// no line of code is longer than a screen is wide.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -18,7 +18,7 @@ const out =
   "nobody that|so many|so long as|of which|by now|of theirs|beside";
 const words = new RegExp(`\\b(${out})\\b`, "i");
 
-/** Words in front of the subject. In code the beginning of a text or of a sentence in it. */
+/** Words before the subject. In code at the beginning of a text or of a sentence in it. */
 const opening = "(?:Of|By(?! default\\b)|Beside|So)(?= )";
 const opens = new RegExp(`(?<=^|[.:!?] )${opening}`);
 const opensInside = new RegExp(`(?<=[.:!?] )${opening}`);
@@ -30,10 +30,10 @@ const paths = execFileSync("git", ["ls-files", "src", "workshop", "bench", "scri
   encoding: "utf8",
 })
   .split("\n")
-  // Migrations stay as they were run.
+  // Migrations are never changed.
   .filter((path) => /\.(tsx?|m?js|css|md)$/.test(path) && path !== "scripts/check-words.mjs");
 
-/** Each line with its `prose` (empty where it is code), its `code`, and whether it is the first of a sentence. */
+/** Each line with its `prose` (empty for code), its `code`, and whether it begins a sentence. */
 function linesOf(path, text) {
   let isInside = false;
   let isOpen = false;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 
-/** Without windows first: it takes half the processor time of one that has them. */
+/** The windowless browser first: it takes half the processor time of the other. */
 const places = [
   "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",
@@ -8,7 +8,7 @@ const places = [
   "/usr/bin/google-chrome",
 ];
 
-/** The browser of the tests and of the README's pictures: that of `CHROMIUM_PATH`, or else one of this machine. */
+/** The browser for tests and the README's pictures: from `CHROMIUM_PATH`, or one of this machine. */
 export function findChromium() {
   return [process.env.CHROMIUM_PATH, ...places].find((place) => place && existsSync(place));
 }

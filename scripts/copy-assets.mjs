@@ -1,6 +1,5 @@
-// Copies what tsc does not: SQL, the stylesheet and fonts, from src/ to the same place in dist/. What src/ no
-// longer has goes from dist/ as well: a migration that stayed there under its old number would keep every relay from
-// starting.
+// Copies files that tsc does not: SQL, the stylesheet and fonts, from src/ to the same place in dist/. Files that src/ no longer
+// has are removed from dist/. A migration that stayed there under its old number would keep every relay from starting.
 import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 

@@ -34,7 +34,7 @@ const copied = [
 ];
 const folder = mkdtempSync(join(tmpdir(), "tocsin-planted-"));
 
-/** The tests of it that fail with the bug, until one does. */
+/** The tests of the bug that fail with it, up to the first failure. */
 function findBug({ name, file, from, to, tests }) {
   const path = join(folder, file);
   const code = readFileSync(path, "utf8");
@@ -43,7 +43,7 @@ function findBug({ name, file, from, to, tests }) {
     path,
     code.replace(from, () => to),
   );
-  // What runs as a process is the bundle.
+  // Tests of processes run the bundle.
   const isBuilt = file.startsWith("dist/");
   try {
     if (isBuilt) bundle();
@@ -65,7 +65,7 @@ function passes(test) {
 try {
   for (const name of copied) cpSync(name, join(folder, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  // Where no test can run, each bug would be found.
+  // Where no test can run, every bug would seem found.
   for (const test of new Set(bugs.flatMap(({ tests }) => tests))) {
     if (!passes(test)) throw new Error(`${test} fails where no bug is planted`);
   }

@@ -9,7 +9,7 @@ const crash = ["test/journey/crash.test.ts"];
 const power = ["test/power/power.test.ts"];
 const transactions = "src/store/transactions";
 
-/** What both databases do, said once in `src/store/transactions/`, and the words with which it is said. */
+/** Bugs in the common code of both databases, `src/store/transactions/`, and in its SQL. */
 const ofTheStore = [
   {
     name: "writes under an old fence",
@@ -344,7 +344,7 @@ const ofTheStore = [
   },
 ];
 
-/** What a user would notice of the other rooms. */
+/** Bugs in the other rooms that a user would notice. */
 const ofTheRooms = [
   {
     name: "tells the end of a mute twice",

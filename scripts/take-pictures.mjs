@@ -1,4 +1,4 @@
-// Takes the pictures of the README, against the demo: npm run pictures. Look at each before you commit it.
+// Takes the README's pictures from the demo: npm run pictures. Look at each before you commit it.
 import { spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,7 @@ try {
   demo.kill("SIGTERM");
 }
 
-/** What the demo prints once it runs. */
+/** Reads the demo's output, printed once it runs. */
 async function linksOf(child) {
   let said = "";
   for await (const chunk of child.stdout.setEncoding("utf8")) {
@@ -49,13 +49,13 @@ async function linksOf(child) {
     try {
       return JSON.parse(said).data;
     } catch {
-      // Not whole yet.
+      // The output is not complete yet.
     }
   }
   return fail("The demo ended before it said where it is");
 }
 
-/** Alerts with a name and values that people know; the demo's own come next to them. Returns the id of the last. */
+/** Sends alerts with names and values that people know, next to the demo's own. Returns the id of the last. */
 async function fillWithAlerts({ service, token, page }) {
   const api = new URL(page).origin;
   const control = `${service}_sandbox`;
@@ -66,7 +66,7 @@ async function fillWithAlerts({ service, token, page }) {
     if (!answer.ok) fail(`The service refused an alert: ${await answer.text()}`);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
   };
-  // The demo begins with alerts in another form.
+  // The demo begins with alerts of another form.
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   const { key, value } = await metricOf(service);
   const threshold = Number((value * 1.015).toPrecision(2));
@@ -88,7 +88,7 @@ async function fillWithAlerts({ service, token, page }) {
   return fail(`The alert of ${shownToken} was not sent within a minute`);
 }
 
-/** A metric whose name people know, with the value that the market has now. */
+/** A metric with a known name, and its present value in the market. */
 async function metricOf(service) {
   const html = await (await fetch(service)).text();
   const [, key = ""] = /name="key" value="([^"]+)"/.exec(html) ?? [];
@@ -122,7 +122,7 @@ async function takeAll({ page: login, chat }, shownId) {
   keep("phone", await message.screenshot());
 }
 
-/** Pictures that a page loads by itself come after it. */
+/** Waits for pictures that a page loads after itself. */
 async function settle(page) {
   await page.waitForTimeout(2_500);
 }

@@ -7,8 +7,8 @@ const context = createProcessContext();
 const argv = process.argv.slice(2);
 
 /**
- * Ends the process when what was written is out. It does not wait until nothing is left to do: what others have put into
- * this process, such as pm2's channel, would keep it for good.
+ * Ends the process when its output is written. It does not wait for an idle event loop: handles of others in this process, such as
+ * pm2's channel, would keep it running.
  */
 async function end(status: number): Promise<void> {
   await Promise.all([untilTaken(context.stdout), untilTaken(context.stderr)]);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Resolves with how it ends, or why it never started. */
+/** Resolves with how the child ended, or why it never started. */
 export function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     const end = () => resolve(child.signalCode ?? `status ${child.exitCode}`);
@@ -12,7 +12,7 @@ export function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Sends SIGTERM, and each of the others where it still runs after this many milliseconds. Resolves as `endOf`. */
+/** Sends SIGTERM, and each of the other signals where the child still runs after its milliseconds. Resolves as `endOf`. */
 export async function endChild(child: ChildProcess, others: [NodeJS.Signals, afterMs: number][]): Promise<string> {
   const timers = others.map(([signal, afterMs]) => setTimeout(() => child.kill(signal), afterMs));
   child.kill("SIGTERM");

@@ -3,9 +3,9 @@ import type { Workshop } from "../src/cli/workshop.ts";
 
 const widestSetup = 100;
 
-/** What `tocsin demo` and `tocsin sandbox` run. Each loads only what is its own. */
+/** The code of `tocsin demo` and `tocsin sandbox`. Each loads only its own part. */
 export const { demo, sandbox }: Workshop = {
-  /** The demo, or the part of one with several relays that this process is. */
+  /** The demo, or the part of a demo with several relays that this process is. */
   async demo(flags, { context, output }) {
     if (flags.part === "relay") {
       const { serve } = await import("../src/cli/serve/serve.ts");
@@ -17,7 +17,7 @@ export const { demo, sandbox }: Workshop = {
       return keepPostgres(context, flags.leftovers);
     }
     const { runDemo } = await import("./demo/run-demo.ts");
-    // What setup says stands two columns further right.
+    // The text of setup is indented by two columns.
     const columns = Math.min(context.columns ?? widestSetup, widestSetup) - 2;
     await runDemo(flags, context, output, openOutput({ ...context, columns }, output.json));
   },

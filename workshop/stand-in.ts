@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
 
-/** What the stand-ins have in common: a server on this machine, changes that others wait for, and faults that wait for their turn. */
+/** The common parts of the stand-ins: a server on this machine, changes that others wait for, and queued faults. */
 
 type Listening = Pick<NetServer, "listen" | "once" | "off" | "address">;
 
-/** Resolves with the address, without a slash at the end. Rejects as the server does. */
+/** Resolves with the address, without a trailing slash. Rejects as the server does. */
 export async function listen(server: Listening, port = 0, host = "127.0.0.1"): Promise<{ url: string; port: number }> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -18,7 +18,7 @@ export async function listen(server: Listening, port = 0, host = "127.0.0.1"): P
   return { url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, port: taken };
 }
 
-/** Ends the connections too. */
+/** Closes the connections too. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
@@ -32,7 +32,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The body of a request; `undefined` when it is longer than that. */
+/** The body of a request. `undefined` for a longer one. */
 export async function readWhole(request: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -43,7 +43,7 @@ export async function readWhole(request: IncomingMessage, mostBytes: number): Pr
   return size <= mostBytes ? Buffer.concat(chunks) : undefined;
 }
 
-/** Calls the listener on every change; returns what ends it. */
+/** Calls the listener on every change. Returns a function that ends it. */
 export type OnChange = (listener: () => void) => () => void;
 
 export function createChanges() {
@@ -57,7 +57,7 @@ export function createChanges() {
     changed(): void {
       for (const listener of listeners) listener();
     },
-    /** Resolves with what `look` finds, now or after a later change; rejects with `complaint()` after `timeoutMs`. */
+    /** Resolves with the result of `look`, now or after a later change. Rejects with `complaint()` after `timeoutMs`. */
     waitFor: <T>(look: () => T | undefined, timeoutMs: number, complaint: () => string) =>
       new Promise<T>((resolve, reject) => {
         const end = (settle: () => void) => {
@@ -78,11 +78,11 @@ export function createChanges() {
 
 export type Faults<F extends object> = ReturnType<typeof createFaults<F>>;
 
-/** Faults that wait for what they fit. */
+/** A queue of faults. */
 export function createFaults<F extends object>(changed = () => {}) {
   let queue: { fault: F; times: number }[] = [];
   return {
-    /** Queues a fault for the next that it fits; it is used `times` times (default once). */
+    /** Queues a fault for the next fitting request, or the next `times` ones (default 1). */
     next({ times = 1, ...fault }: F & { times?: number | "always" }): void {
       queue.push({ fault: fault as unknown as F, times: times === "always" ? Number.POSITIVE_INFINITY : times });
       changed();
@@ -92,7 +92,7 @@ export function createFaults<F extends object>(changed = () => {}) {
       queue = [];
       changed();
     },
-    /** The oldest fault that fits, counted down. */
+    /** Takes the oldest fitting fault once. */
     take(fits: (fault: F) => boolean): F | undefined {
       const found = queue.find(({ fault }) => fits(fault));
       if (found === undefined) return undefined;

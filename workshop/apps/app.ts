@@ -1,18 +1,18 @@
 import type { Child } from "hono/jsx";
 import type { Now } from "../../src/core/clock.ts";
 
-/** What one application adds to the server that Slack, Discord and ntfy share: its answers, its limits, and how it shows a message. */
+/** One application on the server that Slack, Discord and ntfy share: its answers, its limits, and its view of a message. */
 export interface App<Content> {
   name: AppName;
   title: string;
   /** The name of the channel or topic. */
   place: string;
-  /** Whether a request with this path is for it. */
+  /** Whether the path belongs to this application. */
   owns(path: string): boolean;
   answer(request: VendorRequest, messages: Messages<Content>): VendorAnswer | Promise<VendorAnswer>;
-  /** How many messages in how long it takes. */
+  /** The most messages within each span. */
   limits: { atMost: number; spanMs: number }[];
-  /** What a 429 says. */
+  /** The body of a 429. */
   askToWait(seconds: number): unknown;
   /** The answer for a webhook or topic that is gone. */
   gone: VendorAnswer;
@@ -24,7 +24,7 @@ export interface App<Content> {
 
 export type AppName = "slack" | "discord" | "ntfy";
 
-/** A request, whole. */
+/** A whole request. */
 export interface VendorRequest {
   method: string;
   url: URL;
@@ -32,7 +32,7 @@ export interface VendorRequest {
   body: Buffer;
 }
 
-/** What is answered: a text, or anything else as JSON; nothing with 204. */
+/** The answer: a text, or anything else as JSON. Nothing with 204. */
 export interface VendorAnswer {
   status: number;
   body?: unknown;
@@ -43,19 +43,19 @@ export function isJson({ headers }: VendorRequest): boolean {
   return String(headers["content-type"]).toLowerCase().startsWith("application/json");
 }
 
-/** A message as its readers see it. */
+/** A message as readers see it. */
 export interface Posted<Content> {
   id: string;
   /** Epoch milliseconds. */
   at: number;
   content: Content;
-  /** What the message said before, oldest first; `at` is when it was replaced. */
+  /** Earlier versions of the message, oldest first. `at` is the instant of their replacement. */
   edits: { at: number; content: Content }[];
 }
 
 const messagesKept = 1_000;
 
-/** The messages of one application, oldest first, in memory; the oldest go when there are too many. */
+/** The messages of one application, oldest first, in memory. The oldest are dropped above the limit. */
 export class Messages<Content> {
   readonly posted: Posted<Content>[] = [];
   #count = 0;

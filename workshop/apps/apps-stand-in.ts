@@ -8,12 +8,12 @@ import { createDiscord, type DiscordContent } from "./discord.tsx";
 import { createNtfy, type NtfyContent } from "./ntfy.tsx";
 import { createSlack, type SlackContent } from "./slack.tsx";
 
-/** What goes wrong with the next request that posts a message. */
+/** A fault for the next request that posts a message. */
 export interface AppFault {
   kind: "hang" | "reset" | "error_500" | "bad_gateway" | "slow" | "flood" | "gone";
-  /** Default: whichever comes first. */
+  /** Default: the application of the next request. */
   app?: AppName;
-  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown anyway. Default false. */
+  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown despite the fault. Default false. */
   delivered?: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface AppsStandInOptions {
   discordChannel?: string;
   /** Default `stand-in-topic`. */
   ntfyTopic?: string;
-  /** Answers 429 to what comes faster than the vendors allow. Default true. */
+  /** Answers 429 to messages above the vendors' limits. Default true. */
   limited?: boolean;
 }
 
-/** What the readers of each app see. */
+/** The message of each app. */
 interface AppContents {
   slack: SlackContent;
   discord: DiscordContent;
@@ -55,7 +55,7 @@ const ntfyBase = "/ntfy";
 const bodyLimitBytes = 10 << 20;
 const callsKept = 200;
 
-/** Slack, Discord and ntfy on this machine, as strict as they are. */
+/** Slack, Discord and ntfy on this machine, as strict as the real ones. */
 export async function createAppsStandIn(options: AppsStandInOptions) {
   const { now, slackChannel = "alerts", discordChannel = "alerts", ntfyTopic = "stand-in-topic" } = options;
   const { changed, onChange } = createChanges();
@@ -90,7 +90,7 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
     else if (fault?.kind === "reset") incoming.socket.resetAndDestroy();
   }
 
-  /** Undefined: no answer. */
+  /** Returns undefined for no answer. */
   async function meet(
     fault: AppFault,
     found: AppDesk<never>,
@@ -127,7 +127,7 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
     ntfyServer: url + ntfyBase,
     ntfyTopic,
     faults,
-    /** For the board, one an app. */
+    /** For the board, one for each app. */
     sources: all.map(
       (one): BoardSource => ({
         ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
@@ -146,7 +146,7 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
   };
 }
 
-/** One application at work: its messages, and how many it has taken lately. */
+/** One application at work: its messages, and its recent count. */
 class AppDesk<Content> {
   readonly app: App<Content>;
   readonly messages: Messages<Content>;

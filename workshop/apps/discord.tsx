@@ -5,7 +5,7 @@ import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { sizeOfPng } from "../chat/world.ts";
 import { type App, isJson, type Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
 
-/** https://docs.discord.com/developers/resources/message#embed-object-embed-limits ; what it does not know it ignores. */
+/** https://docs.discord.com/developers/resources/message#embed-object-embed-limits . Discord ignores unknown names. */
 const embed = z.object({
   title: z.string().max(256).optional(),
   description: z.string().max(4_096).optional(),
@@ -37,7 +37,7 @@ export interface DiscordContent {
   embeds: z.infer<typeof embed>[];
   attachments: Attachment[];
   flags: number;
-  /** Whom mentions in the text reach: nobody when none of `roles`, `users`, `everyone` is in it. */
+  /** The mentions in the text that reach somebody: none unless `roles`, `users` or `everyone` is in it. */
   pings: string[];
 }
 
@@ -72,7 +72,7 @@ export function createDiscord(options: { webhook: string; channel: string }): Ap
   };
 }
 
-/** Answers as a webhook of API version 10 does, with its codes. Other versions are refused, for they count time otherwise. */
+/** Answers as a webhook of API version 10, with its codes. Other versions are refused, as their times have other units. */
 export async function answerDiscord(
   request: VendorRequest,
   webhook: string,
@@ -113,7 +113,7 @@ function refuse(status: number, code: number, words: string, more: Record<string
   return { status, body: { message: words, code, ...more } };
 }
 
-/** Discord names the field that is wrong by its path. */
+/** Discord names the wrong field by its path. */
 function invalidForm(path: readonly PropertyKey[] = [], words = ""): VendorAnswer {
   const fault: object = { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: words }] };
   const errors = path.reduceRight((inner, step) => ({ [String(step)]: inner }), fault);
@@ -121,7 +121,7 @@ function invalidForm(path: readonly PropertyKey[] = [], words = ""): VendorAnswe
 }
 
 interface Upload {
-  /** The name of its field: `files[0]`. */
+  /** The name of the form field: `files[0]`. */
   field: string;
   filename: string;
   type: string;
@@ -147,8 +147,8 @@ async function readParts(request: VendorRequest): Promise<{ payload: unknown; fi
 }
 
 /**
- * All that are to stay have to be named, once any is; a new one by the number of its file, which has to be a PNG. Undefined:
- * one is not there.
+ * The attachments after an edit that names any: only the named ones stay. A new one is named by the number of its file, which must
+ * be a PNG. Undefined: a named one does not exist.
  */
 function attachmentsAfter(
   former: Attachment[],
@@ -208,7 +208,7 @@ const ContentView: FC<DiscordContent> = ({ content, embeds, attachments }) => {
   );
 };
 
-/** Discord's markdown as its app shows it, as far as Tocsin writes it. All text is escaped by hono. */
+/** The part of Discord's markdown that Tocsin writes, as Discord's app shows it. hono escapes all text. */
 const Markdown: FC<{ text: string }> = ({ text }) => (
   <>
     {text.split(/(```\n[\s\S]*?\n```)/).map((part) => {
@@ -218,7 +218,7 @@ const Markdown: FC<{ text: string }> = ({ text }) => (
   </>
 );
 
-/** Lines that begin with `> ` are one quotation. */
+/** Adjacent lines that begin with `> ` are one quotation. */
 function viewLines(text: string): Child[] {
   return text
     .split(/((?:^> .*\n?)+)/m)

@@ -4,7 +4,7 @@ import { readJson } from "../../src/ground/text/read-json.ts";
 import { Picture, WebLink } from "../board/views.tsx";
 import type { App, Messages, VendorAnswer, VendorRequest } from "./app.ts";
 
-/** https://docs.ntfy.sh/publish/#publish-as-json , as far as Tocsin uses it. */
+/** The part of https://docs.ntfy.sh/publish/#publish-as-json that Tocsin uses. */
 const publishing = z.strictObject({
   topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/),
   title: z.string().default(""),
@@ -19,7 +19,7 @@ const publishing = z.strictObject({
     .regex(/^[-_A-Za-z0-9]{1,64}$/)
     .optional(),
 });
-/** What the server answers for each field. */
+/** The server's error for each field. */
 const codes: Readonly<Record<string, readonly [code: number, words: string]>> = {
   topic: [40009, "invalid request: topic invalid"],
   priority: [40007, "invalid request: priority invalid"],
@@ -30,7 +30,7 @@ const noJson = [40024, "invalid request: request body must be valid JSON"] as co
 const maxMessageBytes = 4_096;
 
 export type NtfyContent = Omit<z.infer<typeof publishing>, "sequence_id" | "topic" | "filename"> & {
-  /** A message with a known one replaces the former on the phone. */
+  /** A message with a known id replaces the earlier one on the phone. */
   sequenceId?: string;
 };
 
@@ -38,9 +38,9 @@ export interface NtfyOptions {
   /** The path of the server's root. */
   base: string;
   topic: string;
-  /** Asked for when it is given. */
+  /** Required of requests when set. */
   token?: string;
-  /** Before 2.16 a server knew no sequences. Default true. */
+  /** Servers before 2.16 have no sequences. Default true. */
   hasSequences?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function createNtfy(options: NtfyOptions): App<NtfyContent> {
     place: options.topic,
     owns: (path) => path === options.base || path.startsWith(`${options.base}/`),
     answer: (request, messages) => answerNtfy(request, options, messages),
-    // ntfy.sh lets 60 through, and then one each five seconds.
+    // ntfy.sh accepts 60 at once, then one every five seconds.
     limits: [{ atMost: 60, spanMs: 300_000 }],
     askToWait: () => ({ code: 42901, http: 429, error: "limit reached: too many requests" }),
     gone: refuse(403, 40301, "forbidden"),
@@ -61,7 +61,7 @@ export function createNtfy(options: NtfyOptions): App<NtfyContent> {
   };
 }
 
-/** Answers as an ntfy server does, whose other topics are not ours. */
+/** Answers as an ntfy server whose other topics belong to others. */
 export function answerNtfy(
   { url, method, headers, body }: VendorRequest,
   { base, topic, token, hasSequences = true }: NtfyOptions,
@@ -76,7 +76,7 @@ export function answerNtfy(
   if (token !== undefined && headers.authorization !== `Bearer ${token}`) return refuse(401, 40101, "unauthorized");
   const { topic: asked, sequence_id: sequence, filename: _name, ...content } = read.data;
   if (asked !== topic) return refuse(403, 40301, "forbidden");
-  // The real one makes a longer message a file, which nobody reads on a lock screen.
+  // The real server turns a longer message into a file, which nobody reads on a lock screen.
   if (Buffer.byteLength(content.message) > maxMessageBytes)
     return refuse(413, 41301, "attachment too large, or bandwidth limit reached");
   const sequenceId = hasSequences ? sequence : undefined;
@@ -91,7 +91,7 @@ function refuse(status: number, code: number, words: string): VendorAnswer {
   return { status, body: { code, http: status, error: words, link: "https://ntfy.sh/docs/publish/" } };
 }
 
-/** Tags that ntfy shows as a symbol before the title; others stand below as words. */
+/** Tags that ntfy shows as a symbol before the title. Others are shown below as words. */
 const symbols: Readonly<Record<string, string>> = {
   white_check_mark: "✅",
   rotating_light: "🚨",

@@ -5,8 +5,8 @@ import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { type App, isJson, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
 
 /**
- * What Tocsin sends of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). Names that the stand-in does not know are
- * refused, as Slack does.
+ * The part of Block Kit that Tocsin sends (https://docs.slack.dev/reference/block-kit/blocks). Unknown names are refused, as by
+ * Slack.
  */
 const isOn = z.boolean().optional();
 const address = z.url().max(3_000);
@@ -37,7 +37,7 @@ const block = z.discriminatedUnion("type", [
 ]);
 
 export interface SlackContent {
-  /** What a notification shows, and the message itself where there are no blocks. */
+  /** The text of a notification, and the message itself without blocks. */
   text: string;
   blocks: z.infer<typeof block>[];
 }
@@ -62,7 +62,7 @@ export function createSlack(options: { path: string; channel: string }): App<Sla
   };
 }
 
-/** Answers as an incoming webhook does: one word of plain text. */
+/** Answers as an incoming webhook: one word of plain text. */
 export function answerSlack(
   request: VendorRequest,
   path: string,
@@ -123,7 +123,7 @@ function viewRun(one: z.infer<typeof run>): Child {
   }
 }
 
-/** Slack's three escaped characters. */
+/** Undoes Slack's three escapes. */
 function withoutEscapes(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

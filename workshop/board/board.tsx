@@ -17,8 +17,8 @@ const messagesShown = 100;
 const callsShown = 12;
 
 /**
- * One page that shows what the readers of all applications see, and lets a person break what comes next, on a free port of this
- * machine. `/?app=slack` shows an application, `&place=ID` a place of it.
+ * A page that shows all applications as their readers see them, and lets a person break the next messages. On a free port of this
+ * machine. `/?app=slack` shows an application, `&place=ID` one of its places.
  */
 export async function openBoard(sources: readonly BoardSource[]) {
   const closing = new AbortController();
@@ -40,7 +40,7 @@ export async function openBoard(sources: readonly BoardSource[]) {
 function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
   const app = new Hono<{ Variables: { policy?: string } }>();
   app.use(async (c, next) => {
-    // First in, last out: a file's own policy replaces the page's.
+    // After the handler, so a file's own policy replaces the page's.
     await next();
     if (c.var.policy !== undefined) c.header("content-security-policy", c.var.policy);
   });
@@ -50,7 +50,7 @@ function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
         defaultSrc: ["'none'"],
         styleSrc: ["'self'"],
         scriptSrc: ["'self'"],
-        // Slack and ntfy show the relay's pictures by their address, which is one of this machine.
+        // Slack and ntfy show the relay's pictures by an address of this machine.
         imgSrc: ["'self'", "data:", "http://127.0.0.1:*", "http://localhost:*"],
         connectSrc: ["'self'"],
         frameSrc: ["'self'"],
@@ -59,7 +59,7 @@ function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
         frameAncestors: ["'none'"],
       },
       strictTransportSecurity: false,
-      // A mail in its frame has an origin of its own, which a promise for the whole origin would contradict.
+      // A mail in its frame has its own origin, which conflicts with an agent cluster for the page's origin.
       originAgentCluster: false,
       referrerPolicy: "no-referrer",
     }),
@@ -230,7 +230,7 @@ const CallList: FC<{ calls: readonly ShownCall[] }> = ({ calls }) => (
   </section>
 );
 
-/** Lets a person break what comes next to the place that is shown. */
+/** Lets a person break the next message to the shown place. */
 const FaultForm: FC<{ source: BoardSource; place: string }> = ({ source: { app, faults }, place }) => (
   <section class="faults" aria-label="Break something">
     <h2>Break what comes next here</h2>

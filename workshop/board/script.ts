@@ -1,6 +1,6 @@
 /**
- * Asks for the page again when something changed and puts what is new in place: the reader's place, what is open and what has the
- * focus stay. Writes instants in the reader's zone.
+ * Fetches the page after a change and puts news in place. The reader's position, open parts and the focus stay. Writes instants in
+ * the reader's zone.
  */
 export const boardScript = `"use strict";
 const state = document.getElementById("live-state");

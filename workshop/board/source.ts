@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
 import type { Faults, OnChange } from "../stand-in.ts";
 
-/** What the board shows of one application. */
+/** One application on the board. */
 export interface BoardSource {
-  /** In the address: `telegram`. */
+  /** The name in the address: `telegram`. */
   app: string;
   title: string;
   places(): Place[];
@@ -11,17 +11,17 @@ export interface BoardSource {
   calls(): readonly ShownCall[];
   faults: FaultChoices;
   onChange: OnChange;
-  /** What views name by `/files/<app>/<name>`: pictures, whole mails. */
+  /** Files that views link as `/files/<app>/<name>`: pictures, whole mails. */
   file?(name: string): BoardFile | undefined;
 }
 
-/** Where messages arrive: a chat, a channel, a topic, a mailbox. */
+/** A place where messages arrive: a chat, a channel, a topic, a mailbox. */
 export interface Place {
   id: string;
   name: string;
   about: string;
   count: number;
-  /** The newest, oldest first. */
+  /** The newest messages, oldest first. */
   newest(atMost: number): ShownMessage[];
 }
 
@@ -32,16 +32,16 @@ export interface ShownMessage {
   from: string;
   /** Written by a person of this place. */
   isPerson?: boolean;
-  /** Next to the time: `silent`. */
+  /** Words next to the time: `silent`. */
   marks?: string[];
   /** The message that this one answers. */
   answered?: { id: string; from: string; text: string };
   body: Child;
-  /** What it said before, oldest first. */
+  /** Earlier versions of the message, oldest first. */
   earlier?: Child[];
 }
 
-/** One request as it was answered. */
+/** One request with its answer. */
 export interface ShownCall {
   /** Epoch milliseconds. */
   at: number;
@@ -57,21 +57,21 @@ export interface ShownCall {
 export interface BoardFile {
   type: string;
   body: string | Uint8Array;
-  /** In place of the page's content policy. */
+  /** Replaces the page's content policy. */
   policy?: string;
 }
 
-/** What a person may break, in words. */
+/** The faults that a person may choose, in words. */
 export interface FaultChoices {
   words: string[];
-  /** Those that wait. */
+  /** The waiting faults. */
   pending(): string[];
-  /** Breaks what comes next to the place. */
+  /** Breaks the next message to the place. */
   next(words: string, place: string): void;
   clear(): void;
 }
 
-/** @param at what a fault of this place has besides */
+/** @param at further fields of a fault for this place */
 export function offerFaults<F extends object>(
   faults: Faults<F>,
   choices: Readonly<Record<string, F>>,

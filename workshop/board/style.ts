@@ -1,4 +1,4 @@
-/** The places at the left, the messages, and at the right the requests; below each other on a phone. */
+/** Places at the left, messages in the middle, requests at the right. On a phone they are below each other. */
 export const boardStyle = `
 :root {
   color-scheme: light dark;

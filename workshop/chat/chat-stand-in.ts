@@ -20,12 +20,12 @@ export interface ChatStandInOptions {
   now: Now;
   /** Default 0: any free port. */
   port?: number;
-  /** `<digits>:<secret>`; each is a bot of its own. */
+  /** `<digits>:<secret>`. Each is a bot of its own. */
   tokens: string[];
   chats: ChatOptions[];
-  /** Privacy mode is off, for every bot. Default false. */
+  /** Privacy mode is off for every bot. Default false. */
   readsAll?: boolean;
-  /** Default: the vendor's limits. `Infinity` lifts one. */
+  /** Default: the vendor's limits. `Infinity` lifts a limit. */
   limits?: Partial<FloodLimits>;
 }
 
@@ -33,7 +33,7 @@ const callsKept = 20_000;
 
 export type ChatStandIn = Awaited<ReturnType<typeof createChatStandIn>>;
 
-/** A strict stand-in of the Telegram Bot API. In memory only. */
+/** A strict stand-in for the Telegram Bot API. In memory only. */
 export async function createChatStandIn(options: ChatStandInOptions) {
   const { now } = options;
   const { world, bots, tellService } = openWorld(options);
@@ -49,7 +49,7 @@ export async function createChatStandIn(options: ChatStandInOptions) {
       if (call.status !== 200) changed();
     },
   };
-  // Longer than a client keeps a connection: on a busy machine the end of an idle one would meet the next message.
+  // Longer than clients keep a connection: on a busy machine the end of an idle connection could meet the next message.
   const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     answerBotRequest(endpoint, request, response).catch(() => request.socket.destroy());
   });
@@ -60,21 +60,21 @@ export async function createChatStandIn(options: ChatStandInOptions) {
     if (chat === undefined) throw new Error(`the stand-in has no chat ${chatId}`);
     return chat;
   };
-  /** What a reader sees now, oldest first: deleted messages are left out. A snapshot. */
+  /** The messages that a reader sees now, oldest first, without deleted ones. A snapshot. */
   const messages = (chatId: string) => structuredClone(presentIn(chatOrThrow(chatId)));
 
   return {
-    /** `url`: for `apiRoot`, without a slash at the end. */
+    /** `url`: for `apiRoot`, without a trailing slash. */
     ...{ url, port, faults, messages },
     /** For the board. */
     source: viewTelegram({ world, faults, calls: () => calls, onChange }),
     /** The latest requests, oldest first, at most 20,000. A snapshot. */
     calls: () => structuredClone(calls),
-    /** A person writes, in a topic or to the whole chat; returns the id of the message. */
+    /** A person writes, in a topic or to the whole chat. Returns the id of the message. */
     post: (chatId: string, from: string, text: string, topicId?: number) =>
       post({ world, bots, now }, chatOrThrow(chatId), { from, text, topicId }),
     setMembership: (chatId: string, membership: Membership) => world.setMembership(chatOrThrow(chatId), membership),
-    /** A person opens a topic, or gives it another name. */
+    /** A person opens a topic or renames it. */
     nameTopic(chatId: string, topicId: number, name: string): void {
       const chat = chatOrThrow(chatId);
       const known = chat.topics.get(topicId);
@@ -92,7 +92,7 @@ export async function createChatStandIn(options: ChatStandInOptions) {
       tellService(chat, { ...inTopic(chat, topicId), forum_topic_closed: {} });
     },
     deleteTopic: (chatId: string, topicId: number) => void chatOrThrow(chatId).topics.delete(topicId),
-    /** As if the bot's owner had done it elsewhere; undefined takes it away. */
+    /** Acts as the bot's owner elsewhere. Undefined removes the webhook. */
     setWebhook(token: string, webhook: string | undefined): void {
       const bot = bots.get(token);
       if (bot === undefined) throw new Error("the stand-in has no such bot");
@@ -103,9 +103,9 @@ export async function createChatStandIn(options: ChatStandInOptions) {
       const message = findMessage(chatOrThrow(chatId), messageId);
       if (message !== undefined) world.deleteMessage(message);
     },
-    /** Upgrades a group; returns the id of the supergroup. */
+    /** Upgrades a group. Returns the id of the supergroup. */
     migrate: (chatId: string) => world.migrate(chatOrThrow(chatId)),
-    /** Resolves when the chat shows at least `count` messages; rejects after `timeoutMs`. */
+    /** Resolves when the chat shows at least `count` messages. Rejects after `timeoutMs`. */
     waitForMessages(chatId: string, count: number, timeoutMs = 10_000): Promise<StandInMessage[]> {
       const look = () => (presentIn(chatOrThrow(chatId)).length < count ? undefined : messages(chatId));
       return waitFor(look, timeoutMs, () => `chat ${chatId} shows ${messages(chatId).length} of ${count} messages`);
@@ -121,7 +121,7 @@ type Bots = ReadonlyMap<string, Bot>;
 
 const dateOf = (now: Now) => Math.floor(now() / 1000);
 
-/** The chats, and the bots that hear of what happens in them. */
+/** The chats, and the bots that get updates about them. */
 function openWorld(options: ChatStandInOptions) {
   const { now } = options;
   const bots: Bots = new Map(options.tokens.map((token) => [token, botOf(token, options)]));
@@ -135,7 +135,7 @@ function openWorld(options: ChatStandInOptions) {
       bot.updates.add({ my_chat_member: { chat: chatOf(chat), from, date: dateOf(now), ...members } });
     }
   };
-  /** What Telegram itself writes into a chat; every bot is shown it. */
+  /** Telegram's own messages in a chat, which every bot sees. */
   const tellService = (chat: StandInChat, content: Record<string, unknown>) => {
     const message = { message_id: world.nextMessageId(chat), chat: chatOf(chat), date: dateOf(now), ...content };
     for (const bot of bots.values()) bot.updates.add({ [postIn(chat)]: message });
@@ -145,7 +145,7 @@ function openWorld(options: ChatStandInOptions) {
     tellService(event.chat, { migrate_to_chat_id: Number(event.made.id) });
     tellService(event.made, { migrate_from_chat_id: Number(event.chat.id) });
   });
-  // A setup finds the ids of its chats by what a bot learns when it is added.
+  // When a bot is added, it gets the ids of its chats. A setup finds them in this way.
   for (const chat of world.chats.values()) tellMembership(chat, "left");
   return { world, bots, tellService };
 }
@@ -174,7 +174,7 @@ function post(
 
 const postIn = ({ kind }: StandInChat) => (kind === "channel" ? "channel_post" : "message");
 
-/** A message that answers none answers the one that opened its topic. */
+/** A message without an own target answers the message that opened its topic. */
 function inTopic(chat: StandInChat, topicId: number): Record<string, unknown> {
   const at = { message_thread_id: topicId, is_topic_message: true };
   const opened = { name: chat.topics.get(topicId)?.name ?? "", icon_color: 0 };
@@ -182,7 +182,7 @@ function inTopic(chat: StandInChat, topicId: number): Record<string, unknown> {
   return { ...at, reply_to_message: opening };
 }
 
-/** https://core.telegram.org/bots/features#privacy-mode, without the answers to a bot's message. */
+/** https://core.telegram.org/bots/features#privacy-mode, without answers to a bot's message. */
 function hears(bot: Bot, chat: StandInChat, text: string, lastBot: string | undefined): boolean {
   if (chat.membership === "left" || chat.membership === "kicked") return false;
   if (chat.kind === "channel" || chat.membership === "administrator" || bot.readsAll) return true;

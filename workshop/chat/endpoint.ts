@@ -7,25 +7,25 @@ import { type Bot, runMethod } from "./methods.ts";
 import { type Parameters, Refusal, readParameters } from "./parameters.ts";
 import type { World } from "./world.ts";
 
-/** What goes wrong with the next request that fits. */
+/** A fault for the next request that fits. */
 export interface TelegramFault {
   kind: keyof typeof lostAnswers | "reset_before_reading" | "slow" | "flood" | "kick" | "migrate";
-  /** Only requests for this chat. `reset_before_reading` cannot know it and ignores it. */
+  /** Only requests for this chat. `reset_before_reading` ignores it, as the chat is not known yet. */
   chat?: string;
   /** Only this method. */
   method?: string;
-  /** For what loses the answer: the request is carried out anyway. Default false. */
+  /** For faults that lose the answer: the request is carried out despite the fault. Default false. */
   delivered?: boolean;
-  /** For `slow`. Default 2,000. */
+  /** Milliseconds, for `slow`. Default 2,000. */
   delayMs?: number;
-  /** For `flood`, which closes the chat for so long. Default 5. */
+  /** For `flood`, which closes the chat for this time. Default 5. */
   retryAfterSeconds?: number;
 }
 
-/** The faults that lose the right answer: the status that is recorded, 0 for none, and what is sent in its place. */
+/** The faults that lose the right answer: the recorded status (0 for none), and the text in its place. */
 const lostAnswers = {
   hang: [0, ""],
-  /** After the whole request was read. */
+  /** After the whole request has been read. */
   reset: [0, ""],
   error_500: [500, '{"ok":false,"error_code":500,"description":"Internal Server Error"}'],
   /** A proxy's page. */
@@ -51,7 +51,7 @@ export const faultChoices: Readonly<Record<string, TelegramFault>> = {
   "turns the group into a supergroup": { kind: "migrate" },
 };
 
-/** One request as it was answered, or would have been for a delivered message. Never holds a token. */
+/** One request with its answer, or with the answer that a fault has withheld. Never holds a token. */
 export interface StandInCall extends ShownCall {
   botId?: string;
   chatId?: string;
@@ -70,7 +70,7 @@ export interface BotEndpoint {
 
 const bodyLimitBytes = 1 << 20;
 
-/** Answers `/bot<token>/<method>`; the promise ends when the answer is on its way, or withheld. */
+/** Answers `/bot<token>/<method>`. The promise resolves when the answer is on its way, or withheld. */
 export async function answerBotRequest(
   endpoint: BotEndpoint,
   request: IncomingMessage,
@@ -137,7 +137,7 @@ function runWithin(
   return runMethod(method, { world, flood, bot, parameters, gone: gone.signal });
 }
 
-/** Brings about what the request then meets by itself. */
+/** Changes the chat so the request then meets the fault. */
 async function prepare({ world, flood }: BotEndpoint, fault: TelegramFault, bot: Bot, chatId: string): Promise<void> {
   const chat = world.chats.get(chatId);
   if (fault.kind === "slow") await new Promise((resolve) => setTimeout(resolve, fault.delayMs ?? 2_000).unref());
@@ -155,7 +155,7 @@ function decodePath(url: string): string {
   }
 }
 
-/** @throws what is none */
+/** @throws errors that are no refusal */
 function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   throw error;

@@ -2,7 +2,7 @@ import type { Now } from "../../src/core/clock.ts";
 
 /** `Infinity` lifts a limit. */
 export interface FloodLimits {
-  /** Messages that a chat takes at once before the pace of one a second holds. Default 3. */
+  /** Messages that a chat accepts at once before the pace of one a second applies. Default 3. */
   chatBurst: number;
   /** Default 1. */
   chatPerSecond: number;
@@ -21,7 +21,7 @@ export interface FloodRequest {
   action: "message" | "edit";
 }
 
-/** Flood limits as the vendor describes them, by sliding windows; refused requests are not counted. */
+/** Flood limits as Telegram describes them, by sliding windows. Refused requests are not counted. */
 export class FloodControl {
   readonly #limits: FloodLimits;
   readonly #blockedUntil = new Map<string, number>();
@@ -34,7 +34,7 @@ export class FloodControl {
     this.#limits = { ...vendorLimits, ...limits };
   }
 
-  /** Seconds to wait, or `undefined` when the request may pass. A refusal starts a wait that refuses all until it ends. */
+  /** Seconds to wait, or `undefined` when the request may pass. A refusal begins a wait, in which all requests are refused. */
   check(request: FloodRequest): number | undefined {
     const at = this.now();
     const { botId, chatId, action } = request;
@@ -54,7 +54,7 @@ export class FloodControl {
     return waitMs === 0 ? undefined : waitMs / 1000;
   }
 
-  /** Counts a request that was carried out. */
+  /** Counts an executed request. */
   count(request: FloodRequest): void {
     for (const { key, spanMs } of this.#windowsOf(request)) {
       this.#history.set(key, [...this.#recent(key, spanMs), this.now()]);

@@ -8,9 +8,9 @@ export interface Bot {
   id: string;
   username: string;
   name: string;
-  /** Privacy mode is off: it is shown every message of its groups. */
+  /** Privacy mode is off: the bot sees every message of its groups. */
   readsAll: boolean;
-  /** What it gets from `getUpdates` until it confirms it. */
+  /** Updates for `getUpdates` until the bot confirms them. */
   updates: UpdateQueue;
 }
 
@@ -20,11 +20,14 @@ export interface MethodCall {
   flood: FloodControl;
   bot: Bot;
   parameters: Parameters;
-  /** The caller went away. */
+  /** Aborted when the caller goes away. */
   gone: AbortSignal;
 }
 
-/** Those that Tocsin calls, by their lower-case names: the vendor ignores case. Each throws a `Refusal` where the vendor refuses. */
+/**
+ * The methods that Tocsin calls, by their lower-case names, as Telegram ignores case. Each throws a `Refusal` where Telegram
+ * refuses.
+ */
 const methods = new Map<string, (call: MethodCall) => unknown>([
   ["sendmessage", sendMessage],
   ["editmessagetext", editMessageText],
@@ -44,7 +47,7 @@ export async function runMethod(name: string, call: MethodCall): Promise<unknown
   return method(call);
 }
 
-/** In the vendor's order: the text, the chat, the right to write, the flood limits, then topic and answered message. */
+/** Checks in Telegram's order: the text, the chat, the right to write, the flood limits, then topic and answered message. */
 function sendMessage({ world, flood, bot, parameters }: MethodCall): unknown {
   const content = readText(parameters);
   const chat = findChat(world, parameters);
@@ -86,7 +89,7 @@ function editMessageCaption(call: MethodCall): unknown {
   });
 }
 
-/** Photos alone, uploaded with the request. A text message becomes one. */
+/** Only photos that are uploaded with the request. A text message becomes a photo. */
 async function editMessageMedia(call: MethodCall): Promise<unknown> {
   const media = createParameters(objectOf(call.parameters, "media"));
   if (media.text("type") !== "photo") throw badRequest("can't parse InputMedia: type must be photo here");
@@ -109,7 +112,7 @@ async function readPhoto(parameters: Parameters, address: string): Promise<Uint8
   return bytes;
 }
 
-/** What every way to edit has in common. */
+/** The common part of all edits. */
 function edit({ world, flood, bot, parameters }: MethodCall, change: (message: StandInMessage) => void): unknown {
   const chat = findChat(world, parameters);
   checkPresent(chat);
@@ -132,7 +135,7 @@ function refuseUnmodified(message: StandInMessage, content: FormattedText): void
   );
 }
 
-/** Returns what counts the request once it was carried out. */
+/** Returns a function that counts the executed request. */
 function passFlood(flood: FloodControl, bot: Bot, chat: StandInChat, action: "message" | "edit"): () => void {
   const request = { botId: bot.id, chatId: chat.id, isGroup: chat.kind !== "channel", action };
   const seconds = flood.check(request);

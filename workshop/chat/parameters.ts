@@ -1,6 +1,6 @@
 export type Parameters = ReturnType<typeof createParameters>;
 
-/** @throws Refusal for a body that is not what its content type says */
+/** @throws Refusal for a body that does not match its content type */
 export async function readParameters(contentType: string, body: Buffer): Promise<Parameters> {
   if (body.length === 0) return createParameters({});
   if (contentType.startsWith("application/json")) return createParameters(parseObject(body.toString()));
@@ -16,7 +16,7 @@ export async function readParameters(contentType: string, body: Buffer): Promise
   return createParameters(Object.fromEntries(fields));
 }
 
-/** The parameters of a method, from JSON or from a multipart form: what Tocsin sends. */
+/** The parameters of a method, from JSON or from a multipart form, the forms that Tocsin sends. */
 export function createParameters(all: Record<string, unknown>) {
   const text = (name: string) => {
     const value = all[name];
@@ -27,7 +27,7 @@ export function createParameters(all: Record<string, unknown>) {
     value instanceof File ? { filename: value.name, contentType: value.type, size: value.size } : value,
   ];
   return {
-    /** For inspection: as received, but of a file only its name, type and size. */
+    /** For inspection: as received, with only name, type and size of a file. */
     all: Object.fromEntries(Object.entries(all).map(shown)),
     text,
     integer(name: string): number | undefined {
@@ -62,7 +62,7 @@ function parseJson(source: string, complaint: string): unknown {
   }
 }
 
-/** How the Bot API says no. The descriptions are the vendor's own, to the letter where they are known. */
+/** A refusal of the Bot API. The descriptions are Telegram's own, literal where they are known. */
 export class Refusal extends Error {
   readonly errorCode: number;
   readonly parameters?: { retry_after?: number; migrate_to_chat_id?: number };

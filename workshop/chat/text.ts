@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { badRequest, type Parameters } from "./parameters.ts";
 
-/** A message entity of the kinds that Tocsin sends; the stand-in refuses others. Offsets and lengths count UTF-16 units. */
+/** A message entity of the kinds that Tocsin sends. The stand-in refuses others. Offsets and lengths count UTF-16 units. */
 const entitySchema = z.object({
   type: z.enum(["bold", "italic", "code", "pre", "text_link", "blockquote", "date_time"]),
   offset: z.int(),
@@ -20,8 +20,7 @@ export interface FormattedText {
 const mostBytes = 1 << 15;
 
 /**
- * The text of a message as it will be shown, from `text` with `entities`. Tocsin sends no markup, so any `parse_mode` is
- * refused.
+ * The text of a message as it will be shown, from `text` with `entities`. Tocsin sends no markup, so any `parse_mode` is refused.
  * @throws Refusal
  */
 export function readText(parameters: Parameters): FormattedText {
@@ -31,7 +30,7 @@ export function readText(parameters: Parameters): FormattedText {
   return check({ text, entities: readEntities(parameters, "entities") }, 4096, "message is too long");
 }
 
-/** The same from `caption` with `caption_entities`; it may be empty. */
+/** The same from `caption` with `caption_entities`. It may be empty. */
 export function readCaption(parameters: Parameters): FormattedText {
   const text = parameters.text("caption") ?? "";
   if (text === "") return { text, entities: [] };
@@ -54,7 +53,7 @@ function check({ text, entities }: FormattedText, mostUnits: number, tooLong: st
   return { text, entities };
 }
 
-/** An entity lies inside of the text and never begins or ends inside of a surrogate pair; its link can be opened. */
+/** An entity must be inside the text and must not begin or end within a surrogate pair. Its link must be valid. */
 function checkEntity(text: string, entity: Entity): void {
   const { type, offset, length } = entity;
   const end = offset + length;
@@ -74,7 +73,7 @@ function checkEntity(text: string, entity: Entity): void {
   if (type === "date_time" && !isInstant) throw badRequest("can't parse entities: Wrong date_time entity");
 }
 
-/** Like the vendor's: http, https, tg or ton, and a host with a dot in it, so `http://localhost/` is refused. */
+/** Telegram's rule: http, https, tg or ton, and a host with a dot, so `http://localhost/` is refused. */
 function isLink(url: string): boolean {
   if (/^(tg|ton):\/\//i.test(url)) return true;
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;

@@ -7,25 +7,25 @@ export interface Update {
 }
 
 const keptMs = 24 * 60 * 60 * 1000;
-/** Kinds that come only to those who ask for them. */
+/** Kinds that only bots which ask for them get. */
 const rare = ["chat_member", "message_reaction", "message_reaction_count"];
 
 /**
- * What one bot has not confirmed yet, as https://core.telegram.org/bots/api#getting-updates has it: an offset confirms all
- * that came before it, without one nothing is; a webhook, or a second listener, answers 409; what is older than a day is
- * gone; the kinds that were asked for last hold until others are.
+ * The unconfirmed updates of one bot, by https://core.telegram.org/bots/api#getting-updates . An offset confirms all updates
+ * before it, and without an offset none is confirmed. A webhook, or a second listener, answers 409. Updates older than a day are
+ * gone. The last requested kinds apply until others are requested.
  */
 export class UpdateQueue {
   #updates: (Update & { at: number })[] = [];
   #lastId = 0;
   #webhook: string | undefined;
   #allowed: string[] | undefined;
-  /** Ends the wait of the caller that waits. */
+  /** Ends the wait of the waiting caller. */
   #wake: ((why: "update" | "other" | "closed") => void) | undefined;
 
   constructor(private readonly now: Now) {}
 
-  /** `content` has one field, the kind. Left out when the bot has asked for other kinds. */
+  /** `content` has one field, the kind. Dropped when the bot has asked for other kinds. */
   add(content: Record<string, unknown>): void {
     const [kind = ""] = Object.keys(content);
     if (this.#allowed === undefined ? rare.includes(kind) : !this.#allowed.includes(kind)) return;
@@ -35,13 +35,12 @@ export class UpdateQueue {
   }
 
   /**
-   * Resolves with the result of `getUpdates`, after its `timeout` at the latest; `gone` ends the wait of a caller that went
-   * away.
+   * Resolves with the result of `getUpdates`, after its `timeout` at the latest. `gone` ends the wait of a caller that went away.
    * @throws Refusal
    */
   async get(parameters: Parameters, gone: AbortSignal): Promise<Update[]> {
     refuseWebhook(this.#webhook);
-    // The newer listener stays, the older one is sent away.
+    // The newer listener stays. The older one gets an error.
     this.#wake?.("other");
     const kinds = parameters.json("allowed_updates");
     if (kinds !== undefined) this.#allowed = readKinds(kinds);
@@ -65,7 +64,7 @@ export class UpdateQueue {
     return { url: this.#webhook ?? "", pending_update_count: this.#pending().length, ...allowed };
   }
 
-  /** As if the owner had called `setWebhook`; undefined: `deleteWebhook`. */
+  /** Acts as `setWebhook` of the owner. Undefined: `deleteWebhook`. */
   setWebhook(url: string | undefined): void {
     this.#webhook = url;
     this.#wake?.("closed");
@@ -83,7 +82,7 @@ export class UpdateQueue {
 
   #confirm(offset: number): void {
     if (offset > 0) this.#updates = this.#pending().filter(({ update_id }) => update_id >= offset);
-    // Counted from the end; what came before it is forgotten.
+    // A negative offset counts from the end. Earlier updates are forgotten.
     else if (offset < 0) this.#updates = this.#pending().slice(offset);
   }
 

@@ -81,7 +81,7 @@ function viewText({ text, entities }: FormattedText): Child {
   return <>{viewRange(text, 0, text.length, sorted)}</>;
 }
 
-/** Entities that overlap without nesting are cut at the border of the first. */
+/** Splits entities that overlap without nesting at the border of the first. */
 function viewRange(text: string, from: number, to: number, entities: readonly Entity[]): Child[] {
   const children: Child[] = [];
   let at = from;

@@ -2,7 +2,7 @@ import type { Now } from "../../src/core/clock.ts";
 import { createChanges } from "../stand-in.ts";
 import type { Entity, FormattedText } from "./text.ts";
 
-/** `muted` is in the chat and may not write. */
+/** `muted`: in the chat, but may not write. */
 export type Membership = "administrator" | "member" | "muted" | "left" | "kicked";
 
 export interface ChatOptions {
@@ -21,21 +21,21 @@ export interface ChatOptions {
 export interface StandInMessage {
   chatId: string;
   messageId: number;
-  /** Absent for a message of a person. */
+  /** Absent for a person's message. */
   botId?: string;
   from: string;
   text: string;
   entities: Entity[];
   /** Epoch milliseconds. */
   sentAt: number;
-  /** What the message said before, oldest first; `at` is when it was replaced. */
+  /** Earlier versions of the message, oldest first. `at` is the instant of their replacement. */
   edits: { at: number; text: string; entities: Entity[] }[];
   deletedAt?: number;
   replyTo?: number;
   topicId?: number;
   silent: boolean;
   previewDisabled: boolean;
-  /** Its text is the caption then. Pixels. */
+  /** The message is a photo, in pixels, and its text is the caption. */
   picture?: { width: number; height: number; bytes: number; isTextFirst: boolean };
 }
 
@@ -50,16 +50,16 @@ export interface StandInChat {
   messages: StandInMessage[];
 }
 
-/** What happens to a chat, and each bot hears of; `made` is the supergroup that a group has become. */
+/** An event in a chat that each bot gets. `made` is the supergroup that a group has become. */
 export type ChatEvent =
   | { kind: "membership"; chat: StandInChat; before: Membership }
   | { kind: "migrated"; chat: StandInChat; made: StandInChat };
 
-/** The oldest messages and pictures go when there are more. */
+/** Above these counts the oldest messages and pictures are dropped. */
 const messagesKept = 20_000;
 const picturesKept = 200;
 
-/** Every chat that the stand-in knows, in memory. */
+/** Every chat of the stand-in, in memory. */
 export class World {
   readonly chats: Map<string, StandInChat>;
   readonly changes = createChanges();
@@ -92,7 +92,7 @@ export class World {
     this.changes.changed();
   }
 
-  /** Makes a photo of the message, with this text as its caption. */
+  /** Turns the message into a photo, with this text as its caption. */
   addPicture(message: StandInMessage, png: Uint8Array, content: FormattedText, isTextFirst: boolean): void {
     message.picture = { ...sizeOfPng(png), bytes: png.length, isTextFirst };
     this.#pictures.set(pictureName(message), png);
@@ -110,14 +110,14 @@ export class World {
     this.changes.changed();
   }
 
-  /** A message that nobody reads, such as "the topic was closed", takes a number as well. */
+  /** A service message, such as "the topic was closed", takes a number too. */
   nextMessageId(chat: StandInChat): number {
     const messageId = (this.#lastMessageIds.get(chat.id) ?? 0) + 1;
     this.#lastMessageIds.set(chat.id, messageId);
     return messageId;
   }
 
-  /** Changes the membership of every bot, and each hears of it. */
+  /** Changes the membership of every bot, and each gets an update. */
   setMembership(chat: StandInChat, membership: Membership): void {
     const before = chat.membership;
     chat.membership = membership;
@@ -125,7 +125,7 @@ export class World {
     this.changes.changed();
   }
 
-  /** Makes a supergroup of a group, tells every bot, and returns its id. */
+  /** Turns a group into a supergroup, updates every bot, and returns its id. */
   migrate(chat: StandInChat): string {
     if (chat.migratedTo !== undefined) return chat.migratedTo;
     let number = BigInt(`100${chat.id.replace(/^-(100)?/, "").padStart(10, "2")}`);
@@ -140,12 +140,12 @@ export class World {
   }
 }
 
-/** The name that `World.picture` takes. */
+/** The name for `World.picture`. */
 export function pictureName({ chatId, messageId }: StandInMessage): string {
   return `${chatId}.${messageId}.png`;
 }
 
-/** What a reader sees. */
+/** The messages that a reader sees. */
 export function presentIn({ messages }: StandInChat): StandInMessage[] {
   return messages.filter(({ deletedAt }) => deletedAt === undefined);
 }
@@ -154,7 +154,7 @@ export function findMessage(chat: StandInChat, messageId: number | undefined): S
   return chat.messages.find((message) => message.messageId === messageId && message.deletedAt === undefined);
 }
 
-/** Both are 0 for what is no PNG. */
+/** Both are 0 for bytes that are no PNG. */
 export function sizeOfPng(bytes: Uint8Array): { width: number; height: number } {
   const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
   if (bytes.length < 24 || signature.some((byte, index) => bytes[index] !== byte)) return { width: 0, height: 0 };

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { toListenError } from "../../src/http/listen-error.ts";
 import { closeServer, listen } from "../stand-in.ts";
 
-/** A relay as the balancer knows it. */
+/** A relay behind the balancer. */
 export interface Upstream {
   name: string;
   port: number;
@@ -17,30 +17,29 @@ const host = "127.0.0.1";
 const lookEveryMs = 500;
 const lookWithinMs = 2_000;
 const connectWithinMs = 1_000;
-/** Headers of one hop (RFC 9110, 7.6.1), or said by the balancer itself. */
+/** Headers of one hop (RFC 9110, 7.6.1), or that the balancer sets itself. */
 const notPassedOn = new Set([
   ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"],
   ...["x-forwarded-for", "x-forwarded-proto", "x-served-by"],
 ]);
 
 /**
- * What people open and senders post to, while the relays behind it come and go: the least that a balancer has to do, on this
- * machine only.
+ * The address for people and senders, while the relays behind it come and go: a minimal balancer, on this machine only.
  *
- * - one that does not say 200 at `/readyz` gets nothing, unless none does: one without its database may still take alerts
- *   into its spool;
- * - a request goes to another relay only when it could not be connected to the first. Once anything was sent nobody knows
- *   what became of it, so it is not sent again;
- * - each request has a connection of its own, since over a kept one an alert may leave just when its relay ends it;
- * - answers are passed on as they come, event streams among them.
+ * - a relay without a 200 at `/readyz` gets no requests, unless no relay is ready: a relay without its database may still take
+ * alerts into its spool;
+ * - a request goes to another relay only when the first could not be connected. Once anything was sent its result is unknown, so
+ * it is not sent again;
+ * - each request has its own connection, since an alert on a kept one may leave just when its relay ends the connection;
+ * - answers are passed on as they arrive, event streams too.
  *
- * @throws AppError `config_invalid` when the port cannot be listened on.
+ * @throws AppError `config_invalid` when the port cannot be used.
  */
 export async function openBalancer(port: number) {
   const upstreams = new Map<string, Upstream & { isReady: boolean }>();
   let turn = 0;
 
-  /** In the order in which they are to be tried: each request begins with the next. */
+  /** The order of tries. Each request begins with the next relay. */
   function inTurn(): Upstream[] {
     const all = [...upstreams.values()];
     const ready = all.filter(({ isReady }) => isReady);
@@ -76,11 +75,10 @@ export async function openBalancer(port: number) {
 
   return {
     port: taken.port,
-    /** From now on this one answers under that name; it takes part as soon as it says that it is ready. */
+    /** Adds or replaces the relay of this name. It gets requests once it is ready. */
     put: (upstream: Upstream) => void upstreams.set(upstream.name, { ...upstream, isReady: false }),
-    /** It is gone. */
     remove: (name: string) => void upstreams.delete(name),
-    /** Those that say they are ready. */
+    /** The names of ready relays. */
     ready: () => [...upstreams.values()].filter(({ isReady }) => isReady).map(({ name }) => name),
     close(): Promise<void> {
       clearInterval(look);

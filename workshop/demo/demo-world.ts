@@ -15,8 +15,8 @@ const deskChat = "-1001700000001";
 const opsChat = "-1001700000002";
 
 /**
- * A destination of each kind, and routes that show what routing does: urgent alerts to the desk, the mailboxes and the
- * phone, the large ones to Slack and Discord, everything to operations.
+ * A destination of each kind, and routes that show routing: urgent alerts to the desk, the mailboxes and the phone, large ones to
+ * Slack and Discord, all alerts to operations.
  */
 const configurationOf = (apps: AppsStandIn) => `# The demo's configuration; yours looks the same.
 destinations:
@@ -56,7 +56,7 @@ routes:
     to: [operations]
 `;
 
-/** Everything of a demo that is not Tocsin itself, on free ports of this machine. */
+/** All parts of a demo except Tocsin, on free ports of this machine. */
 export async function createDemoWorld({ now, random }: { now: Now; random: Random }) {
   const dataDir = await mkdtemp(join(tmpdir(), "tocsin-demo-"));
   const configPath = join(dataDir, "tocsin.yaml");
@@ -80,10 +80,10 @@ export async function createDemoWorld({ now, random }: { now: Now; random: Rando
   const service = await createServiceSandbox({ now, random, speed: 1, metricCount: 5_000 });
   return {
     service,
-    /** What people see of the messages. */
+    /** The page that shows the messages as people see them. */
     board,
     dataDir,
-    /** What a real deployment would be given. */
+    /** The environment of a real deployment. */
     env: {
       DATA_DIR: dataDir,
       TOCSIN_CONFIG: configPath,

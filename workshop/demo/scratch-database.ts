@@ -7,18 +7,18 @@ import { toOpenError } from "../../src/store/postgres/store-error.ts";
 
 export interface ScratchDatabase {
   url: string;
-  /** Removes it when nobody is connected to it any more, or else after this long; a client that still is loses its connection. */
+  /** Removes the database when nobody is connected any more, or after this long. A remaining client loses its connection. */
   drop(clientsHaveMs: number): Promise<void>;
 }
 
 const lookEveryMs = 200;
 
 /**
- * An empty database of a name of its own on a server whose role may make some.
+ * Makes an empty database with its own name on a server whose role may create databases.
  *
- * @param serverUrl of any database of that server, which is left as it is
- * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role may not, `config_invalid` for
- * a wrong address.
+ * @param serverUrl the address of any database on that server, which stays unchanged
+ * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role has no right, `config_invalid`
+ * for a wrong address.
  */
 export async function makeScratchDatabase(serverUrl: string, prefix: string): Promise<ScratchDatabase> {
   const place = placeOf(serverUrl);

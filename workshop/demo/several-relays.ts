@@ -11,7 +11,7 @@ import { type Balancer, openBalancer } from "./balancer.ts";
 import type { DemoWorld } from "./demo-world.ts";
 import type { KeeperMessage } from "./postgres-keeper.ts";
 
-/** Long enough to see the others take its lanes over, which takes as long as a lease: 15 s. */
+/** Long enough to see the others take its lanes over, which takes one lease: 15 s. */
 export const startedAgainAfterMs = 25_000;
 const startsWithinMs = 60_000;
 const looksReadyEveryMs = 100;
@@ -25,25 +25,25 @@ export interface RelayAtWork {
 
 export interface SeveralRelaysOptions {
   count: number;
-  /** A server that is there already. Default: one is made. */
+  /** The address of an existing server. Default: a new one. */
   serverUrl?: string;
   /** Opens the balancer's port. */
   openPort(open: typeof openBalancer): Promise<Balancer>;
   onGone(relay: RelayAtWork): void;
   onStartedAgain(relay: RelayAtWork): void;
-  /** A line of the log of one of them. */
+  /** Gets each line of a relay's log. */
   onLog(name: string, line: string): void;
 }
 
 /**
- * Relays as processes of their own on one PostgreSQL, behind a balancer in this one. A relay that ends is started again after
- * a while; all of them, and the database, end with this process, however that ends.
+ * Runs relays as processes on one PostgreSQL, behind a balancer in this process. A relay that ends is started again after a while.
+ * All relays and the database end with this process in any case.
  *
  * @throws AppError `failed` when the database or a relay does not start
  */
 export async function startSeveralRelays(world: DemoWorld, context: CliContext, options: SeveralRelaysOptions) {
   const undo: (() => Promise<void>)[] = [];
-  /** Ends the relays in order, then their database; nothing is left of either. */
+  /** Ends the relays in order, then their database. Nothing is left. */
   const stop = async () => {
     for (const end of undo.reverse().splice(0)) await end();
   };
@@ -63,7 +63,7 @@ export async function startSeveralRelays(world: DemoWorld, context: CliContext, 
       WEBHOOK_SECRET: webhookSecret.reveal(),
       ADMIN_TOKEN: adminToken.reveal(),
       PORT: "0",
-      // They end together.
+      // All relays end together, so a drain has no use.
       DRAIN_TIME: "0s",
     };
     const relays = keepRelays(world, context, options, balancer, env);
@@ -72,7 +72,7 @@ export async function startSeveralRelays(world: DemoWorld, context: CliContext, 
     return {
       ...{ publicUrl, webhookSecret, adminToken, databaseUrl: postgres.url, stop },
       relays: relays.atWork,
-      /** Rejects when the database is gone for good; else it stays open. */
+      /** Rejects when the database is gone for good. Otherwise stays pending. */
       failed: postgres.failed,
     };
   } catch (error) {
@@ -81,7 +81,7 @@ export async function startSeveralRelays(world: DemoWorld, context: CliContext, 
   }
 }
 
-/** The part of the environment that is the system's: no setting of a relay of one's own is among it. */
+/** The system's part of the environment, without settings of a person's own relay. */
 function systemsOwn({ env }: CliContext): Record<string, string> {
   const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   return Object.fromEntries(kept);
@@ -98,9 +98,9 @@ function keepRelays(
   const atWork = new Map<string, { child: ChildProcess; pid: number }>();
   const names = Array.from({ length: options.count }, (_, index) => `relay ${index + 1}`);
 
-  /** Resolves when it has ended; `onListening` is called when it takes connections. */
+  /** Resolves when the relay has ended. `onListening` is called when it accepts connections. */
   async function run(name: string, onListening: (relay: RelayAtWork) => void): Promise<string> {
-    // A new relay each time: one with the folder of a killed one would take its lanes back at once.
+    // A new folder each time: with the folder of a killed relay it would take its lanes back at once.
     const folder = await mkdtemp(join(world.dataDir, `${name.replace(" ", "-")}-`));
     const child = context.startApart(["demo", "--part", "relay", "--json"], {
       cwd: folder,
@@ -179,7 +179,7 @@ function keepRelays(
   };
 }
 
-/** @throws AppError `failed` with what to do about it */
+/** @throws AppError `failed` with advice */
 async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: string | undefined) {
   const keeper = context.startApart(["demo", "--part", "postgres", "--leftovers", world.dataDir], {
     cwd: world.dataDir,
@@ -202,7 +202,7 @@ async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: s
   }
   let isStopping = false;
   const failed = ended.then((how): never => {
-    // It could not end the server any more.
+    // The keeper could no longer end the server.
     if (!isStopping) endServer(message.serverPid);
     throw new AppError("failed", `what keeps the demo's PostgreSQL has ended (${how})`);
   });

@@ -5,17 +5,17 @@ export interface ReceivedMail extends ParsedMail {
   /** Position in the stand-in, from 1. */
   id: number;
   mailbox: string;
-  /** Epoch milliseconds; for a repeat, of the first copy. */
+  /** Epoch milliseconds. For a repeat: of the first copy. */
   receivedAt: number;
-  /** How often a mail with this Message-ID came to this mailbox; readers see one, as in Gmail. */
+  /** How often a mail with this Message-ID came to this mailbox. Readers see one, as in Gmail. */
   copies: number;
-  /** The sender by the envelope. */
+  /** The envelope's sender. */
   envelopeFrom: string;
 }
 
 export type ParsedMail = Awaited<ReturnType<typeof parseMail>>;
 
-/** The oldest go when there are more. */
+/** Above this count the oldest are dropped. */
 const mailsKept = 5_000;
 
 /** Mails by mailbox, in memory. */
@@ -24,7 +24,7 @@ export class Inbox {
   #kept: ReceivedMail[] = [];
   #lastId = 0;
 
-  /** Keeps a mail. A second one with the same Message-ID in the same mailbox only counts. */
+  /** Keeps a mail. A second one with the same Message-ID in the same mailbox is only counted. */
   add(address: string, envelopeFrom: string, mail: ParsedMail, receivedAt: number): void {
     const mailbox = address.toLowerCase();
     const known = this.mails(mailbox).find(({ messageId }) => messageId === mail.messageId);
@@ -38,7 +38,7 @@ export class Inbox {
     this.changes.changed();
   }
 
-  /** Oldest first; those of one mailbox, or all. */
+  /** Oldest first, of one mailbox or of all. */
   mails(mailbox?: string): ReceivedMail[] {
     return this.#kept.filter((mail) => mailbox === undefined || mail.mailbox === mailbox.toLowerCase());
   }
@@ -48,7 +48,7 @@ export class Inbox {
   }
 }
 
-/** A mail as its reader's program understands it. */
+/** A mail as the reader's program understands it. */
 export async function parseMail(source: Buffer, receivedAt: number) {
   const mail = await PostalMime.parse(source);
   const date = Date.parse(mail.date ?? "");
@@ -56,24 +56,24 @@ export async function parseMail(source: Buffer, receivedAt: number) {
     from: mail.from === undefined ? "" : showAddress(mail.from),
     to: (mail.to ?? []).map(showAddress).join(", "),
     subject: mail.subject ?? "",
-    /** Epoch milliseconds by the mail's own word; `receivedAt` when it gives none. */
+    /** Epoch milliseconds from the mail's header. Without it: `receivedAt`. */
     date: Number.isNaN(date) ? receivedAt : date,
     /** With angle brackets. */
     messageId: mail.messageId ?? "",
     inReplyTo: mail.inReplyTo,
     /** With angle brackets, oldest first. */
     references: mail.references?.match(/<[^<>\s]+>/g) ?? [],
-    /** In their order, names as sent, values unfolded. */
+    /** In order, names as sent, values unfolded. */
     headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
     text: mail.text ?? "",
     html: withPictures(mail),
     attachments: mail.attachments.length,
-    /** As it came, one character a byte. */
+    /** As received, one character a byte. */
     source: source.toString("latin1"),
   };
 }
 
-/** A mail program shows attached pictures where the mail names them. */
+/** Mail programs show attached pictures where the mail names them. */
 function withPictures({ html = "", attachments }: Email): string {
   return attachments.reduce((shown, { contentId = "", mimeType, content }) => {
     const picture = `data:${mimeType};base64,${Buffer.from(content as ArrayBuffer).toString("base64")}`;
@@ -87,9 +87,9 @@ function showAddress({ name, address = "" }: Address): string {
 }
 
 /**
- * The mails that a reader sees as one conversation, oldest first; the conversation with the newest mail first. Mail programs
- * join two when either names the other, or both name a third, seen or not, in References or In-Reply-To (RFC 5256, 2.2,
- * without its last step: a like subject alone joins nothing).
+ * The mails that a reader sees as one conversation, oldest first. The conversation with the newest mail comes first. Mail programs
+ * join two mails when either names the other, or both name a third, seen or not, in References or In-Reply-To (RFC 5256, 2.2,
+ * without its last step: an equal subject alone joins nothing).
  */
 export function groupThreads(mails: readonly ReceivedMail[]): ReceivedMail[][] {
   let threads: { ids: Set<string>; mails: ReceivedMail[] }[] = [];
@@ -104,6 +104,6 @@ export function groupThreads(mails: readonly ReceivedMail[]): ReceivedMail[][] {
     for (const thread of related) for (const id of thread.ids) joined.ids.add(id);
     threads = [...threads.filter((thread) => !related.includes(thread)), joined];
   }
-  // Each thread moved to the end with its newest mail.
+  // Each thread was moved to the end with its newest mail.
   return threads.reverse().map((thread) => thread.mails.sort((a, b) => a.id - b.id));
 }

@@ -5,7 +5,7 @@ import { viewMailboxes } from "./view.tsx";
 
 export type MailboxStandIn = Awaited<ReturnType<typeof createMailboxStandIn>>;
 
-/** A mail provider on this machine. In memory only. */
+/** A mail provider on this machine, in memory only. */
 export async function createMailboxStandIn(options: MailboxStandInOptions) {
   const { user, password, tls } = options;
   const inbox = new Inbox();
@@ -25,14 +25,14 @@ export async function createMailboxStandIn(options: MailboxStandInOptions) {
     /** For the board. */
     source: viewMailboxes(inbox, faults),
     faults,
-    /** Oldest first; those of one mailbox, or all. A repeat of a Message-ID only raises `copies`. A snapshot. */
+    /** Oldest first, of one mailbox or of all. A repeat of a Message-ID only raises `copies`. A snapshot. */
     mails: snapshot,
-    /** As a mail program joins them, the newest first. */
+    /** Joined as by a mail program, the newest first. */
     threads: (mailbox: string) => groupThreads(snapshot(mailbox)),
-    /** From now on the address does not exist, or exists again. At first every address exists. */
+    /** Makes the address exist or not. At first every address exists. */
     setExists: (address: string, exists: boolean) =>
       void (exists ? gone.delete(address.toLowerCase()) : gone.add(address.toLowerCase())),
-    /** Resolves when the mailbox (or all together) holds at least `count` mails; rejects after 10 seconds. */
+    /** Resolves when the mailbox (or all together) holds at least `count` mails. Rejects after 10 seconds. */
     waitForMails(count: number, mailbox?: string): Promise<ReceivedMail[]> {
       const look = () => (inbox.mails(mailbox).length < count ? undefined : snapshot(mailbox));
       const complaint = () => `${mailbox ?? "the mailbox"} holds ${inbox.mails(mailbox).length} of ${count} mails`;

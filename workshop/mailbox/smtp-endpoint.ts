@@ -3,15 +3,15 @@ import type { Now } from "../../src/core/clock.ts";
 import { type Faults, listen } from "../stand-in.ts";
 import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
 
-/** What goes wrong at a step of a conversation. */
+/** A fault at a step of a conversation. */
 export interface MailFault {
   /** `mail` is the verdict after the final dot. */
   stage: "greeting" | "login" | "sender" | "recipient" | "mail";
-  /** The line is cut, or nothing is said any more, or this SMTP code (400 to 599) is the answer. */
+  /** The connection is cut, or there is no answer, or the answer is this SMTP code (400 to 599). */
   kind: "drop" | "hang" | number;
-  /** What the refusal says; may begin with an enhanced code. */
+  /** The text of the refusal. May begin with an enhanced code. */
   text?: string;
-  /** Only for this mailbox; at `greeting`, `login` and `sender` it is not known yet and ignored. */
+  /** Only for this mailbox. Ignored at `greeting`, `login` and `sender`, where it is not known yet. */
   mailbox?: string;
   /** At stage `mail` with `drop` or `hang`: the mail is kept, and only the answer is lost. Default false. */
   delivered?: boolean;
@@ -29,10 +29,10 @@ export interface MailboxStandInOptions {
   now: Now;
   /** Default 0: any free port. */
   smtpPort?: number;
-  /** A login is required when both are given. Default: none, and none is offered. */
+  /** A login is required when both are set. Default: no login is offered. */
   user?: string;
   password?: string;
-  /** Passwords are taken over TLS alone then. Default: in clear text. */
+  /** With it passwords are accepted only over TLS. Default: in clear text. */
   tls?: MailTls;
   /** Default 10 MiB. */
   maxBytes?: number;
@@ -46,9 +46,7 @@ interface SmtpEndpointOptions extends MailboxStandInOptions {
 
 type Reply = (error?: Error | null, text?: string) => void;
 
-/**
- * Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand.
- */
+/** Receives mails by SMTP as a provider's submission server, with its refusals, and breaks on demand. */
 export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
   const { inbox, faults, tls } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
@@ -61,11 +59,11 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
     allowInsecureAuth: tls === undefined,
     disabledCommands: [...(tls === undefined ? ["STARTTLS"] : []), ...(loginRequired ? [] : ["AUTH"])],
     authOptional: !loginRequired,
-    // Our answers bring their own; the library would put a general one before them.
+    // Our answers have their own codes. The library would add a general one before them.
     hideENHANCEDSTATUSCODES: true,
     disableReverseLookup: true,
     size: options.maxBytes ?? 10 << 20,
-    // As long as a provider's: a fault that hangs is to be ended by the sender's own limit.
+    // As long as a provider's: a hanging fault must end by the sender's own limit.
     socketTimeout: 600_000,
     closeTimeout: 1,
     onConnect: (session, reply) => meet("greeting", session, reply),
@@ -89,7 +87,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
       receive(stream, session, reply).catch(() => reply(refusal(451, "4.3.0 The message could not be read")));
     },
   });
-  // A sender that breaks off is no error of ours.
+  // A sender that breaks off is no error of the server.
   server.on("error", () => {});
 
   function takeFault(stage: MailFault["stage"], mailboxes: readonly string[] = []): MailFault | undefined {
@@ -148,9 +146,8 @@ function refusal(responseCode: number, text: string): Error {
 }
 
 /**
- * What the large mailbox providers refuse a mail for, in the words they use for it: a broken line, a line that is too
- * long, no single From, no Message-ID, a header twice that may be there once (RFC 5322, 2.1.1 and 3.6; Gmail's 550
- * 5.7.1).
+ * The reason why large mailbox providers would refuse a mail, in their words: a broken or too long line, no single From, no
+ * Message-ID, or a repeated single header (RFC 5322, 2.1.1 and 3.6; Gmail's 550 5.7.1).
  */
 function findRefusal({ source, headers, from }: ParsedMail): string | undefined {
   if (/[^\r]\n|^\n|\r(?!\n)/.test(source)) return "5.6.11 The message contains a bare CR or LF";

@@ -18,7 +18,7 @@ const faultChoices: Readonly<Record<string, MailFault>> = {
   "drops the connection at once": { stage: "greeting", kind: "drop" },
 };
 
-/** A mail is a stranger's page: no scripts, no forms, nothing loaded, an origin of its own. Links open elsewhere. */
+/** A mail is a stranger's page: no scripts, no forms, no loading, its own origin. Links open elsewhere. */
 const sandboxed = "allow-popups allow-popups-to-escape-sandbox";
 const mailPolicy = `sandbox ${sandboxed}; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'`;
 
@@ -55,7 +55,7 @@ function viewMailbox(mailbox: string, mails: ReceivedMail[]): Place {
   };
 }
 
-/** @param before the mail before this one in its conversation */
+/** @param before the previous mail in its conversation */
 function viewMail(mail: ReceivedMail, before: ReceivedMail | undefined): ShownMessage {
   return {
     ...{ id: String(mail.id), at: mail.receivedAt, from: mail.from, body: viewBody(mail) },

@@ -10,7 +10,7 @@ import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.
 export const keyLifeMs = 90 * 24 * 3_600_000;
 
 export interface OutputChange {
-  /** Absent leaves the output as it is; null disables it. */
+  /** Absent: unchanged. null: disabled. */
   webhookUrl?: string | null;
   messengerChannelId?: string | null;
 }
@@ -40,7 +40,7 @@ export interface NewSubscription {
   severity?: WatchSubscription["severity"];
 }
 
-/** Accounts, their keys, users and subscriptions, within the sandbox's state; saving it is the caller's. */
+/** Accounts, their keys, users and subscriptions, in the sandbox's state. The caller saves the state. */
 export class Accounts {
   constructor(private readonly sandbox: Pick<ServiceSandbox, "state" | "settings" | "catalogue">) {}
 
@@ -49,7 +49,7 @@ export class Accounts {
     return `${prefix}_${now().toString(36)}${randomDigits(random, 10)}`;
   }
 
-  /** The first one without an id. Throws `AppError` "not_found". */
+  /** The account of the id, or the first one. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount {
     const { accounts } = this.sandbox.state;
     const found = id === undefined ? accounts[0] : accounts.find((account) => account.id === id);
@@ -58,7 +58,7 @@ export class Accounts {
     throw new AppError("not_found", `The sandbox has no account ${id ?? "yet"}`, { hint });
   }
 
-  /** The account that owns the key, also of an expired one: see `expiresAt`. */
+  /** The account of the key, even of an expired one: see `expiresAt`. */
   findByKey(key: string): Caller | undefined {
     const keyHash = hashKey(key);
     for (const account of this.sandbox.state.accounts) {
@@ -80,7 +80,7 @@ export class Accounts {
     return account;
   }
 
-  /** Gives the account one more key, or a known key another expiry. Default account: the first. */
+  /** Gives the account another key, or a known key another expiry. Default account: the first. */
   setKey(key: string, expiresAt: number, accountId?: string): void {
     const account = this.getAccount(accountId);
     const hash = hashKey(key);
@@ -115,7 +115,7 @@ export function randomDigits(random: Random, count: number): string {
   return Array.from({ length: count }, () => Math.floor(random() * 36).toString(36)).join("");
 }
 
-/** The conditions a new sandbox watches: near enough to today's values that some turn every minute. */
+/** The conditions of a new sandbox: near today's values, so some turn every minute. */
 export function planSubscriptions(
   catalogue: Catalogue,
   market: Market,

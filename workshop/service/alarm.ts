@@ -5,30 +5,28 @@ import type { AlertEvent } from "./notification.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.ts";
 
-/** A manual alert; what is absent is filled in from the market. */
+/** A manual alert. Absent parts come from the market. */
 export interface FireInput {
   /** Default the first account. */
   accountId?: string;
   /** Default any metric. */
   metricKey?: string;
-  /**
-   * Default firing. A repeat and a resolution keep the condition of the manual alert before, as a subscription would.
-   */
+  /** Default firing. A repeat and a resolution keep the condition of the last manual alert, as a subscription would. */
   status?: AlertEvent["status"];
   /** Default warning. */
   severity?: AlertEvent["severity"];
   value?: number;
   previousValue?: number;
   threshold?: number;
-  /** Default `above` or `below`, whichever agrees with value, threshold and status. */
+  /** Default `above` or `below`, to agree with value, threshold and status. */
   condition?: string;
 }
 
 const severities = ["critical", "warning", "info"] as const;
 
-/** Watches the subscriptions' conditions and turns what changes into events. */
+/** Watches the subscriptions' conditions and makes events of their turns. */
 export class Alarm {
-  /** What a manual alert was about: the condition that a subscription would have. */
+  /** The condition of each manual alert, as a subscription would have. */
   readonly #manual = new Map<string, { condition: "above" | "below"; threshold: number }>();
   #lookedAt: number;
 
@@ -36,7 +34,7 @@ export class Alarm {
     this.#lookedAt = sandbox.settings.now();
   }
 
-  /** Looks at every subscription once; each turn becomes an event. */
+  /** Looks at every subscription once. Each turn becomes an event. */
   watch(): void {
     const { state, notifier, settings } = this.sandbox;
     const times = { at: settings.now(), previousAt: this.#lookedAt, speed: settings.speed };
@@ -56,7 +54,7 @@ export class Alarm {
     return event;
   }
 
-  /** That many events at once, on as many metrics. */
+  /** This many events at once, on as many metrics. */
   storm(count: number, accountId?: string): AlertEvent[] {
     const events = Array.from({ length: count }, (_, index) =>
       this.#compose({ accountId, severity: severities[index % severities.length] }),
@@ -70,12 +68,12 @@ export class Alarm {
     notifier.notify(accounts.getAccount(accountId), events);
   }
 
-  /** Nothing, or the event that says how the condition turned. */
+  /** Returns the event of the condition's turn, or nothing. */
   #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
     const { catalogue, market, accounts } = this.sandbox;
     const { metricKey, condition, severity } = subscription;
     const metric = catalogue.findMetric(metricKey);
-    // A state kept from a larger catalogue may watch what is not there any more.
+    // A state from a larger catalogue may have unknown metrics.
     if (metric === undefined) return [];
     const { holds, ...sight } = lookAt(market, metric, condition, times);
     if (holds === subscription.isFiring) return [];
@@ -103,7 +101,7 @@ export class Alarm {
     const status = input.status ?? "firing";
     const draw = settings.random();
     const { value, threshold, condition } = this.#chooseNumbers(input, metric, status === "firing", draw);
-    // On the other side of the threshold, since this is a turn.
+    // The value was on the other side of the threshold before this turn.
     const before = threshold * (1 + (value > threshold ? -1 : 1) * (0.01 + 0.08 * draw));
     return {
       ...{ id, accountId: accounts.getAccount(input.accountId).id, subscriptionId: "manual", status },
@@ -119,7 +117,7 @@ export class Alarm {
     const isFree = input.threshold === undefined && input.condition === undefined;
     if (known !== undefined && isFree) {
       const isOver = (known.condition === "above") === isFiring;
-      // Across the threshold, wherever the market is.
+      // Across the threshold, independent of the market.
       const value = input.value ?? roundTo(known.threshold * (1 + (isOver ? 1 : -1) * (0.005 + 0.02 * draw)), 8);
       if (value > known.threshold === isOver) return { value, ...known };
     }
@@ -136,20 +134,20 @@ export class Alarm {
     const { random } = settings;
     const { chainIds, metricCount } = catalogue;
     const chainId = chainIds[Math.floor(random() * chainIds.length)] ?? "eth";
-    // The first chain's share is the largest; an ordinal that another chain lacks falls back to its first metric.
+    // The first chain has the most metrics. A chain without this ordinal gives its first metric.
     const ordinal = Math.floor(random() * (metricCount / chainIds.length));
     const found = catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
     if (found === undefined) throw new AppError("not_found", `The sandbox has no metric on ${chainId}`);
     return found;
   }
 
-  /** Where a reader sees the event. */
+  /** The page of the event. */
   #linkOf(eventId: string): string {
     return `${this.sandbox.url}/?event=${eventId}`;
   }
 }
 
-/** Names for people; the interface shows none. */
+/** Names for people. The interface documents none. */
 export const metricNames = {
   token_total_tvl: "total TVL",
   token_price: "price",
@@ -162,7 +160,7 @@ export function unitOfMetric(metric: Metric): string {
   return metric.kind === "pool_price" ? (metric.pool?.quote.symbol ?? "") : "USD";
 }
 
-/** What every event says of its metric. */
+/** The metric's facts in every event. */
 function factsOf(metric: Metric) {
   return {
     metricKey: metric.key,
@@ -176,14 +174,14 @@ function factsOf(metric: Metric) {
 
 interface Times {
   at: number;
-  /** When it looked last. */
+  /** The instant of the last look. */
   previousAt: number;
   speed: number;
 }
 
 /**
- * Whether the condition holds at the instant, and the value that it compares with: at the last look, or a window ago. `speed` shortens
- * the window of `change_percent` as it does all times.
+ * Whether the condition holds at the instant, and the value to compare with: at the last look, or a window ago. `speed` shortens
+ * the window of `change_percent`, like all times.
  */
 function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times) {
   const value = market.metricValue(metric, at);

@@ -126,7 +126,7 @@ const historyQuery = z.object({
   granularity: z.string().optional(),
 });
 
-/** Fields of a metric are not shown (section 2); these are what a person looks for. */
+/** Section 2 does not document the fields of a metric. These help people. */
 function describeMetric(market: Market, metric: Metric, at: number) {
   const { key, kind, chainId, token, pool } = metric;
   return {

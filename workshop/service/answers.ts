@@ -4,14 +4,14 @@ import { z } from "zod";
 import type { Caller } from "./accounts.ts";
 import type { Gate } from "./gate.ts";
 
-/** What the sandbox's handlers have at hand. */
+/** The environment of the sandbox's handlers. */
 export interface SandboxEnv {
   Bindings: HttpBindings;
   Variables: { caller: Caller };
 }
 export type SandboxContext = Context<SandboxEnv>;
 
-/** An error's body. The interface shows none (section 7): status, reason and a sentence, as many services have it. */
+/** An error's body. Section 7 documents none: status, reason and a sentence, as in many services. */
 export function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify({ statusCode: status, message }), {
     status,
@@ -19,7 +19,7 @@ export function refuse(status: number, message: string, headers: Record<string, 
   });
 }
 
-/** Adds routes that answer `{ data }` of a checked query, each behind its gate. A response is answered as it is. */
+/** Adds routes that answer `{ data }` for a checked query, each behind its gate. A response is sent unchanged. */
 export function addReads(app: Hono<SandboxEnv>, gate: Gate) {
   return <T>(path: string, query: z.ZodType<T>, answer: (query: T, context: SandboxContext) => unknown): void => {
     app.get(path, gate(`GET ${path}`), async (context) => {
@@ -30,13 +30,13 @@ export function addReads(app: Hono<SandboxEnv>, gate: Gate) {
   };
 }
 
-/** The query as the schema has it, or the 400 that says what is wrong with which parameter. */
+/** The query by the schema, or the 400 with the faulty parameter. */
 export function readQuery<T>(context: SandboxContext, schema: z.ZodType<T>): T | Response {
   const parsed = schema.safeParse(context.req.query());
   return parsed.success ? parsed.data : refuse(400, describeIssues("query parameter", parsed.error));
 }
 
-/** The JSON body as the schema has it, or the 400. An absent body is refused like any other that is not JSON. */
+/** The JSON body by the schema, or the 400. An absent body is refused too, as it is no JSON. */
 export async function readBody<T>(context: SandboxContext, schema: z.ZodType<T>): Promise<T | Response> {
   let value: unknown;
   try {

@@ -5,7 +5,7 @@ import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { RegisteredAsset } from "./state.ts";
 
-/** Section 8: after this long the answer is 202 and discovery goes on. */
+/** Section 8: after this time the answer is 202 and discovery continues. */
 const answerWithinMs = 20_000;
 /** Section 4.1: queryable between 30 seconds and 3 minutes later. */
 const queryableAfterMs = { least: 30_000, most: 180_000 } as const;
@@ -21,13 +21,13 @@ export type Registration =
   | { kind: "failed"; at: "catalog" | "pools" | "internal" }
   | { kind: "closed" };
 
-/** Registered assets within the state; an asset is saved before the wait, so that a restart does not lose it. */
+/** Registered assets in the state. An asset is saved before the wait, so a restart does not lose it. */
 export class Assets {
   readonly #underWay = new Set<string>();
 
   constructor(private readonly sandbox: ServiceSandbox) {}
 
-  /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
+  /** Answers after the discovery, or after 20 seconds of the sandbox's (accelerated) time. */
   async register(input: NewAsset, route: string): Promise<Registration> {
     const id = input.catalogId ?? `manual:${input.symbol.toLowerCase()}`;
     if (this.#isKnown(input, id)) return { kind: "exists" };
@@ -39,7 +39,7 @@ export class Assets {
     }
   }
 
-  /** Pools of the registered assets that have become queryable. */
+  /** Pools of registered assets that are already queryable. */
   pools(): Pool[] {
     const { state, settings } = this.sandbox;
     return state.assets.filter((asset) => asset.queryableAt <= settings.now()).flatMap((asset) => this.#poolsOf(asset));

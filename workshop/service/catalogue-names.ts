@@ -1,4 +1,4 @@
-/** What the sandbox's catalogue is made of. Addresses are invented; names of well-known tokens help a reader. */
+/** The names in the sandbox's catalogue. Addresses are invented. Names of well-known tokens help readers. */
 
 export interface KnownToken {
   symbol: string;
@@ -6,7 +6,7 @@ export interface KnownToken {
   catalogId: string;
   decimals: number;
   basePriceUsd: number;
-  /** Moves a thousandth of what others do. */
+  /** Moves a thousandth as much as others. */
   isStable?: boolean;
 }
 
@@ -27,7 +27,7 @@ export const knownTokens: readonly KnownToken[] = [
 
 export interface ChainPlan {
   chainId: string;
-  /** Part of all metrics that is on this chain; the last chain takes the rest. */
+  /** The chain's part of all metrics. The last chain takes the rest. */
   share: number;
   protocols: readonly string[];
 }

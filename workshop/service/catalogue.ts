@@ -12,7 +12,7 @@ export interface Token {
   basePriceUsd: number;
   baseTvlUsd: number;
   isStable: boolean;
-  /** Names its random walk. */
+  /** The seed of its random walk. */
   hash: number;
 }
 
@@ -27,7 +27,7 @@ export interface Pool {
   hash: number;
 }
 
-/** Only `token_total_tvl` is a form that the interface shows; the other key forms are this sandbox's. */
+/** The interface documents only `token_total_tvl`. The sandbox invents the other forms of keys. */
 const metricKinds = ["token_total_tvl", "token_price", "pool_h24_volume", "pool_price", "pool_total_tvl"] as const;
 
 export interface Metric {
@@ -35,9 +35,9 @@ export interface Metric {
   key: string;
   kind: (typeof metricKinds)[number];
   chainId: string;
-  /** For token metrics the token, for pool metrics the pool's base. */
+  /** The token of a token metric, or the base of a pool metric. */
   token: Token;
-  /** Present for pool metrics. */
+  /** Only for pool metrics. */
   pool?: Pool;
 }
 
@@ -47,14 +47,14 @@ export interface MetricFilter {
   keys?: string[];
 }
 
-/** A token and its pool, position by position, and the five metrics of each pair; the last pair may have fewer. */
+/** Tokens and their pools at the same positions, with five metrics for each pair. The last pair may have fewer. */
 interface Chain {
   tokens: Token[];
   pools: Pool[];
   metrics: Metric[];
 }
 
-/** Exactly `metricCount` metrics over five chains, in a fixed order; the same for the same seed. */
+/** Exactly `metricCount` metrics over five chains, in a fixed order. The same for the same seed. */
 export class Catalogue {
   readonly chainIds: readonly string[] = chainPlans.map(({ chainId }) => chainId);
   readonly metricCount: number;
@@ -74,7 +74,7 @@ export class Catalogue {
     this.#byKey = new Map(all.map((metric) => [metric.key, metric]));
   }
 
-  /** Metrics `offset` to `offset + limit` of those that any filter selects (section 4.8). Unknown chain: undefined. */
+  /** Metrics `offset` to `offset + limit` among those that any filter selects (section 4.8). Unknown chain: undefined. */
   listMetrics(chainId: string, filter: MetricFilter, offset: number, limit: number): Metric[] | undefined {
     const { tokenAddresses, poolAddresses, keys } = filter;
     const all = this.#chains.get(chainId)?.metrics;
@@ -102,7 +102,7 @@ export class Catalogue {
     return this.#chains.get(chainId)?.metrics[ordinal];
   }
 
-  /** All tokens, or those of the addresses. Unknown chain: undefined. */
+  /** All tokens, or those with the addresses. Unknown chain: undefined. */
   listTokens(chainId: string, addresses?: string[]): Token[] | undefined {
     const tokens = this.#chains.get(chainId)?.tokens;
     return addresses === undefined ? tokens : tokens?.filter(({ address }) => addresses.includes(address));
@@ -124,7 +124,7 @@ function buildChain(seed: number, chainId: string, protocols: readonly string[],
   );
   const pools = tokens.map((base, group) => {
     const hash = hashText(seed, `pool:${chainId}:${group}`);
-    // The first tokens are WETH and USDC; each other one trades against one of them, and these two against each other.
+    // The first tokens are WETH and USDC. Every other token trades against one of them, and these two against each other.
     const quote = tokens[group === 0 ? 1 : group === 1 ? 0 : hash % 2] ?? base;
     return buildPool(hash, pickOf(protocols, hash), base, quote);
   });
@@ -155,7 +155,7 @@ function buildToken(seed: number, chainId: string, group: number): Token {
   };
 }
 
-/** A pool of the two tokens, as the seed's hash has it. */
+/** A pool of the two tokens, derived from the hash. */
 export function buildPool(hash: number, protocol: string, base: Token, quote: Token): Pool {
   const baseTvlUsd = base.baseTvlUsd * (0.2 + 0.6 * unitOf(hash));
   return { chainId: base.chainId, address: addressOf(hash), protocol, base, quote, baseTvlUsd, hash };

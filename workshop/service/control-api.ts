@@ -8,10 +8,10 @@ import type { ServiceSandbox } from "./service.ts";
 import { conditionSchema, notificationStates, severitySchema } from "./state.ts";
 
 /**
- * What a test or a person does to the sandbox, under `/_sandbox`. It is no part of the service's interface.
+ * The controls for tests and people, under `/_sandbox`. They are no part of the service's interface.
  *
- * A page of another site cannot reach it: what changes something takes JSON by its content type, which a browser asks
- * about first and gets no permission for. `needsKey` is set when the sandbox listens beyond this machine.
+ * A page of another site cannot use them: changes need JSON by its content type, which a browser asks permission for and never
+ * gets. `needsKey` is set when the sandbox listens beyond this machine.
  */
 export function createControlApi(sandbox: ServiceSandbox, options: { needsKey: boolean }): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();

@@ -1,28 +1,28 @@
 import { z } from "zod";
 import type { Faults } from "../stand-in.ts";
 
-/** What every fault has. Durations are milliseconds of the sandbox's clock and are not shortened by `speed`. */
+/** The common part of faults. Durations are milliseconds of the sandbox's clock, which `speed` does not shorten. */
 const common = {
   /** `GET /account`, `POST /v1/assets`, …; `*` is every route. */
   route: z.string().default("*"),
-  /** How often it happens, or "always" until it is cleared. Default 1. */
+  /** The number of times, or "always" until it is cleared. Default 1. */
   times: z.union([z.int().positive(), z.literal("always")]).default(1),
 };
 const status = z.int().min(200).max(599);
 
-/** What can be asked to go wrong. */
+/** The possible faults. */
 export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("status"), status, message: z.string().optional(), ...common }),
   z.strictObject({ kind: z.literal("delay"), delayMs: z.int().min(0), ...common }),
-  /** The connection is cut without an answer. */
+  /** Cuts the connection without an answer. */
   z.strictObject({ kind: z.literal("reset"), ...common }),
   /** A proxy's error page with this status. */
   z.strictObject({ kind: z.literal("html"), status: status.default(502), ...common }),
-  /** 200 with JSON that breaks off. */
+  /** 200 with incomplete JSON. */
   z.strictObject({ kind: z.literal("broken-json"), ...common }),
   z.strictObject({ kind: z.literal("expired-key"), ...common }),
   z.strictObject({ kind: z.literal("rate-limit"), retryAfterSeconds: z.int().min(0).default(2), ...common }),
-  /** Asset registration: how long the discovery takes, and at what it fails (section 4.1, status 500). */
+  /** Asset registration: the duration of the discovery, and its failure (section 4.1, status 500). */
   z.strictObject({
     kind: z.literal("discovery"),
     durationMs: z.int().min(0).optional(),

@@ -5,10 +5,10 @@ import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import { type Fault, takeFault } from "./faults.ts";
 import type { ServiceSandbox } from "./service.ts";
 
-/** Which of the two interfaces: they differ in the header and in the status for a wrong key (section 5). */
+/** The two interfaces differ in the header and in the status for a wrong key (section 5). */
 export type Interface = "alerting" | "pricing";
 
-/** What comes before a route: queued faults, then the key, then the rate limit. */
+/** The checks before a route: queued faults, then the key, then the rate limit. */
 export type Gate = (route: string) => MiddlewareHandler<SandboxEnv>;
 
 export function createGate(sandbox: ServiceSandbox, which: Interface): Gate {
@@ -54,7 +54,7 @@ function admit(
 ): Response | undefined {
   const header = which === "alerting" ? "authorization" : "x-api-key";
   const key = context.req.header(header);
-  // Section 7 gives pricing 401 and 403; alerting's statuses are not shown, and the sandbox says 401 to both.
+  // Section 7 gives pricing 401 and 403. Alerting's statuses are undocumented, and the sandbox answers 401 to both faults.
   const invalid = which === "alerting" ? 401 : 403;
   if (key === undefined || key === "") {
     return refuse(401, `Missing API key: send it as the value of the ${header} header`);
@@ -81,16 +81,16 @@ function refuseTooMany(waitMs: number): Response {
 const windowMs = 60_000;
 
 /**
- * Section 7: "rate limit exceeded for this route and API key"; quota and window are not shown, so a minute and an
- * option.
+ * Section 7: "rate limit exceeded for this route and API key". Quota and window are undocumented, so the window is a minute and
+ * the quota an option.
  */
 export class RateLimit {
-  /** Only known keys are counted, so it stays as small as routes times keys. */
+  /** Bounded by routes times keys, as only known keys are counted. */
   readonly #counts = new Map<string, { windowAt: number; count: number }>();
 
   constructor(private readonly options: { now: Now; requestsPerMinute: number }) {}
 
-  /** Counts the request; the milliseconds to wait when it is one too many, else undefined. */
+  /** Counts the request. Returns the milliseconds to wait when the limit is exceeded, otherwise undefined. */
   take(route: string, keyHash: string): number | undefined {
     const at = this.options.now();
     const windowAt = Math.floor(at / windowMs) * windowMs;
@@ -104,19 +104,19 @@ export class RateLimit {
   }
 }
 
-/** Waiting by the injected clock: who waits is woken by `runDue`, which the service calls on every tick. Nothing sleeps. */
+/** Waits on the injected clock. `runDue`, which the service calls on every tick, wakes the waiters. Nothing sleeps. */
 export class Timeline {
   readonly #waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
   #isClosed = false;
 
   constructor(private readonly now: Now) {}
 
-  /** How many wait. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
+  /** Resolves to true at the first tick at or after the instant, and to false when the sandbox closes before. */
   waitUntil(at: number): Promise<boolean> {
     if (this.#isClosed || at <= this.now()) return Promise.resolve(!this.#isClosed);
     return new Promise((wake) => this.#waiters.add({ at, wake }));

@@ -6,7 +6,7 @@ import type { Nudge } from "./state.ts";
 
 const minuteMs = 60_000;
 
-/** A walk as a sum of noises, the slower the larger, as a random walk's are. Period and largest share of the value. */
+/** A random walk as a sum of noises: the slower, the larger. Each has a period and a largest share of the value. */
 const waves = [
   { periodMs: minuteMs, height: 0.0015 },
   { periodMs: 7 * minuteMs, height: 0.005 },
@@ -18,8 +18,8 @@ const waves = [
 const jump = { everyMs: 30 * minuteMs, chance: 0.15, least: 0.04, most: 0.22, decayMs: 4 * minuteMs };
 
 /**
- * Prices as a pure function of seed and time: the market, its history and its restart need no state. `speed` runs the
- * market's clock faster than the wall's, so that conditions turn more often.
+ * Prices as a pure function of seed and time, so the market, its history and a restart need no state. `speed` runs the market's
+ * clock faster than the wall clock, so conditions turn more often.
  */
 export class Market {
   readonly #speed: number;
@@ -38,18 +38,18 @@ export class Market {
     return baseTvlUsd * Math.exp(this.#walk(hash, at) * 1.5);
   }
 
-  /** Over the 24 hours before. */
+  /** The volume of the last 24 hours. */
   poolVolumeUsd({ baseTvlUsd, hash }: Pool, at: number): number {
     return baseTvlUsd * 0.4 * Math.exp(this.#walk(mixNumbers(hash, 3), at) * 3);
   }
 
-  /** How many quote tokens one base token costs in this pool. It strays a little from the tokens' prices, as in real pools. */
+  /** The number of quote tokens for one base token in this pool. It differs a little from the tokens' prices, as in real pools. */
   poolPrice({ base, quote, hash }: Pool, at: number): number {
     const straying = 1 + 0.002 * noiseAt(mixNumbers(hash, 5), (at * this.#speed) / minuteMs);
     return (this.tokenPriceUsd(base, at) / this.tokenPriceUsd(quote, at)) * straying;
   }
 
-  /** Any other named quantity that moves like a price around `base`. */
+  /** Another named quantity that moves like a price around `base`. */
   priceOf(hash: number, base: number, at: number): number {
     return base * Math.exp(this.#walk(hash, at));
   }
@@ -82,7 +82,7 @@ function walkAt(hash: number, at: number): number {
   return height;
 }
 
-/** Sudden moves that fade: at most one in each half hour, so that the last two are all that can still be felt. */
+/** Sudden moves that fade: at most one in each half hour, so only the last two have an effect. */
 function jumpsAt(hash: number, at: number): number {
   const bucket = Math.floor(at / jump.everyMs);
   let height = 0;
@@ -98,13 +98,13 @@ function jumpsAt(hash: number, at: number): number {
   return height;
 }
 
-/** Significant digits, so that small prices keep theirs. */
+/** Rounds to significant digits, which keeps those of small prices. */
 export function roundTo(value: number, digits: number): number {
   return Number(value.toPrecision(digits));
 }
 
 export interface HistoryPoint {
-  /** Epoch milliseconds; the wire carries the unit of the option `timestampUnit`. */
+  /** Epoch milliseconds. The interface uses the unit of the option `timestampUnit`. */
   at: number;
   value: number;
 }
@@ -112,19 +112,19 @@ export interface HistoryPoint {
 /** Section 8: up to 7 days. */
 const historyWindowMs = 7 * 24 * 3_600_000;
 
-/** The interface does not say how dense the records are; the sandbox keeps one each five minutes. */
+/** The interface does not document the density of records. The sandbox keeps one every five minutes. */
 const recordEveryMs = 300_000;
 
 /**
- * `5m`, `1h`, `1d`: a whole number and one of s, m, h, d, w. The interface shows no format, so this is the sandbox's.
- * Undefined for anything else, and for less than a second or more than the window.
+ * `5m`, `1h`, `1d`: a whole number and one of s, m, h, d, w. The interface documents no format. Undefined for other texts, for
+ * less than a second, and for more than the window.
  */
 export function parseGranularity(text: string): number | undefined {
   const ms = /^[1-9]\d{0,5}[smhdw]$/.test(text) ? parseDuration(text) : undefined;
   return ms !== undefined && ms <= historyWindowMs ? ms : undefined;
 }
 
-/** Records of the metric from `fromAt` to `toAt`, both included, oldest first, never outside the last seven days. */
+/** Records of the metric from `fromAt` to `toAt`, both included, oldest first, within the last seven days. */
 export function listRecords(
   market: Market,
   metric: Metric,
@@ -139,7 +139,7 @@ export function listRecords(
   return points;
 }
 
-/** One point per bucket that has records: the bucket's beginning and the records' average. */
+/** One point for each bucket with records: the bucket's beginning and the records' average. */
 export function averageByBucket(points: readonly HistoryPoint[], bucketMs: number): HistoryPoint[] {
   const buckets = groupBy(points, ({ at }) => Math.floor(at / bucketMs) * bucketMs);
   return [...buckets].map(([at, records]) => {

@@ -14,7 +14,7 @@ export interface AlertEvent {
   chain: string;
   tokenSymbol: string;
   tokenAddress: string;
-  /** `above`, `below`, `change_percent`, or what a manual alert was given. */
+  /** `above`, `below`, `change_percent`, or the text of a manual alert. */
   condition: string;
   value: number;
   previousValue: number;
@@ -32,7 +32,7 @@ export interface NotificationBody {
 
 const batchSize = 50;
 
-/** The bodies for these events in the shape; only `batch` puts several in one. */
+/** The bodies for these events in this shape. Only `batch` joins several in one. */
 export function composeNotifications(shape: NotificationShape, events: readonly AlertEvent[]): NotificationBody[] {
   if (shape !== "batch") {
     return events.map((event) => ({ ...writeOne(shape, event), eventIds: [event.id], summary: describeEvent(event) }));
@@ -68,7 +68,7 @@ function writeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent)
   }
 }
 
-/** A sentence; also what the messenger output gets. */
+/** A sentence for the summary and the messenger output. */
 export function describeEvent(event: AlertEvent): string {
   const turn = event.status === "firing" ? event.severity.toUpperCase() : "RESOLVED";
   return (

@@ -10,7 +10,7 @@ import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxS
 
 const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 
-/** Finished notifications that are kept for the log. */
+/** Finished notifications in the log. */
 const keptNotifications = 1000;
 
 /**
@@ -31,14 +31,14 @@ export class Notifier {
 
   constructor(private readonly sandbox: ServiceSandbox) {
     this.#post = createPost(sandbox.settings);
-    // Every notification under way listens, so that many listeners are no sign of a leak.
+    // Every notification under way listens. Many listeners are no leak.
     setMaxListeners(0, this.#closing.signal);
     for (const notification of sandbox.state.notifications) {
       if (notification.state === "pending") this.#laneOf(notification).pending.add(notification);
     }
   }
 
-  /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
+  /** Queues one notification for each output and event (for each batch, in the shape `batch`), and starts as many as it may. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
     const { state, accounts, settings } = this.sandbox;
     const { now } = settings;
@@ -63,7 +63,7 @@ export class Notifier {
     this.runDue();
   }
 
-  /** Whether the account has an output that is notified. */
+  /** Whether the account has an output for notifications. */
   hasOutput(account: SandboxAccount): boolean {
     return account.webhookUrl !== null || this.#hasChannel(account);
   }
@@ -118,7 +118,7 @@ export class Notifier {
     if (target === null) return this.#finish(notification, "cancelled");
     const at = now();
     const { attempt, waitMs } = await this.#post(notification, target, this.#closing.signal);
-    // Ended by us, so nothing is known: it stays pending, and a restart sends it again.
+    // The sandbox ended the attempt, so its result is unknown. It stays pending, and a restart sends it again.
     if (this.#closing.signal.aborted) return;
     notification.attempts.push({ at, durationMs: now() - at, ...attempt });
     if (attempt.outcome === "accepted") this.#finish(notification, "delivered");
@@ -126,7 +126,7 @@ export class Notifier {
     else this.#postpone(notification, waitMs ?? 0);
   }
 
-  /** What a receiver asks for is its own clock's time and is not shortened. */
+  /** A receiver's requested wait is in its own clock's time, so it is not shortened. */
   #postpone(notification: SandboxNotification, askedMs: number): void {
     const { random, speed, now } = this.sandbox.settings;
     const tried = Math.min(notification.attempts.length, backoffMs.length);
@@ -143,15 +143,15 @@ export class Notifier {
   }
 }
 
-/** One output of one account: its own places, so that a receiver that hangs holds up nobody else. */
+/** One output of one account with its own places, so a hanging receiver delays no other. */
 interface Lane {
   /** Oldest first. */
   pending: Set<SandboxNotification>;
-  /** With an attempt under way. */
+  /** Notifications with an attempt under way. */
   busy: Set<SandboxNotification>;
 }
 
-/** Keeps every pending notification and the newest finished ones. */
+/** Drops the oldest finished notifications. Pending ones stay. */
 function forgetOldest(state: SandboxState): void {
   let surplus = state.notifications.filter((notification) => notification.state !== "pending").length;
   surplus -= keptNotifications;
@@ -165,7 +165,7 @@ function forgetOldest(state: SandboxState): void {
 
 interface PostAnswer {
   attempt: Pick<NotificationAttempt, "status" | "outcome" | "detail">;
-  /** The receiver asked to wait this long. */
+  /** The wait that the receiver asked for. */
   waitMs?: number;
 }
 
@@ -174,17 +174,17 @@ const botAnswerSchema = z.object({
   parameters: z.object({ retry_after: z.number().optional() }).optional(),
 });
 
-/** Telegram's limit of a message's text. */
+/** Telegram's limit for a message's text. */
 const textLimit = 4096;
 
 interface PostOptions {
-  /** Measured by the wall's clock: the network does not run on an injected one. */
+  /** On the wall clock, as the network does not follow an injected one. */
   deliveryTimeoutMs: number;
   botToken?: Secret;
   telegramApiRoot: string;
 }
 
-/** Gives what makes one attempt at one output, and never throws; `target` is the webhook's URL or the channel's id. */
+/** Creates the function for one attempt at one output, which never throws. `target`: the webhook's URL or the channel's id. */
 export function createPost(options: PostOptions) {
   const { deliveryTimeoutMs: timeoutMs, telegramApiRoot } = options;
   const botToken = options.botToken?.reveal() ?? "";
@@ -200,7 +200,7 @@ export function createPost(options: PostOptions) {
       return await withTimeLimit(timeoutMs, stop, async ({ signal }) => {
         const { url, ...request } = requestOf(notification, target);
         const response = await fetch(url, { method: "POST", ...request, redirect: "manual", signal });
-        // Read to the end, or the connection is lost to later attempts.
+        // Read to the end, or later attempts could not reuse the connection.
         const text = await response.text();
         const { description = `HTTP ${response.status}`, waitMs } =
           notification.output === "webhook" ? { waitMs: waitOf(response) } : readBotAnswer(text);
@@ -208,7 +208,7 @@ export function createPost(options: PostOptions) {
         return { attempt: { status: response.status, outcome, detail: description }, waitMs };
       });
     } catch (error) {
-      // Some of the network's own words hold the address and its secret.
+      // Some of the network's own messages hold the address with its secret.
       const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
       return { attempt: { outcome: "unanswered", detail: `no answer ${why}` } };
     }

@@ -2,47 +2,47 @@ import type { Now, Random } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Secret } from "../../src/core/secret.ts";
 
-/** Forms a notification can take; the interface documents none. */
+/** Forms of a notification. The interface documents none. */
 export const notificationShapes = ["flat", "nested", "text", "form", "batch", "minimal"] as const;
 export type NotificationShape = (typeof notificationShapes)[number];
 
 const defaults = {
-  /** Divides every waiting time and runs the market's clock faster. */
+  /** Divides every waiting time and accelerates the market's clock. */
   speed: 1,
-  /** Any free one. */
+  /** 0: any free port. */
   port: 0,
-  /** On any other address the control interface asks for the key and the page does not show it. */
+  /** For any other address the control interface needs the key, and the page does not show it. */
   host: "127.0.0.1",
   metricCount: 50_000,
-  /** How often due work is looked for, in milliseconds of the wall's clock; 0: only `tick()` does it. */
+  /** The interval of looks for due work, milliseconds of the wall clock. 0: only `tick()` looks. */
   tickMs: 50,
-  /** How many alerts to fire at once as soon as the first account has an output that is notified. */
+  /** Alerts that fire at once as soon as the first account has an output for notifications. */
   stormCount: 0,
   telegramApiRoot: "https://api.telegram.org",
-  /** Requests per route and key in a minute before 429. */
+  /** Requests for each route and key in a minute before 429. */
   requestsPerMinute: 6000,
-  /** A notification's attempts; 1 is no retry. */
+  /** Attempts for each notification. 1 means no retry. */
   deliveryAttempts: 8,
-  /** How long one attempt may take, milliseconds of the wall's clock. */
+  /** The time limit of an attempt, milliseconds of the wall clock. */
   deliveryTimeoutMs: 10_000,
-  /** Attempts under way at once for each output of each account. */
+  /** Attempts at once for each output of each account. */
   deliveryConcurrency: 16,
-  /** Unit of every Unix timestamp; the interface does not say it. */
+  /** The unit of every Unix timestamp, which the interface does not document. */
   timestampUnit: "seconds" as "seconds" | "milliseconds",
-  /** Number of the first page of metrics; the interface does not say it. */
+  /** The number of the first page of metrics, which the interface does not document. */
   firstPage: 1 as 0 | 1,
 };
 
 export interface ServiceSandboxOptions extends Partial<typeof defaults> {
   now: Now;
   random: Random;
-  /** Folder of the one state file; created with mode 0700. Absent: nothing survives. */
+  /** The folder of the state file, created with mode 0700. Absent: nothing is kept. */
   dataDir?: string;
-  /** Names the catalogue and the market. A kept state keeps its own. Default 1. */
+  /** The seed of catalogue and market. A kept state has its own. Default 1. */
   seed?: number;
   /** The first account's API key. Default: the kept one, or a new random one. */
   key?: string;
-  /** Notifies `messengerChannelId` by this bot. Absent: the messenger output is kept, and not notified. */
+  /** The bot that notifies `messengerChannelId`. Absent: that output is stored, but not notified. */
   botToken?: Secret;
   /** Default: the kept one, or `flat`. */
   shape?: NotificationShape;
@@ -50,9 +50,7 @@ export interface ServiceSandboxOptions extends Partial<typeof defaults> {
 
 export type Settings = ServiceSandboxOptions & typeof defaults;
 
-/**
- * Fills in the defaults. Throws `AppError` "usage" for a number that makes no sense, or a key that no header can carry.
- */
+/** Fills in the defaults. Throws `AppError` "usage" for a senseless number, or a key that no header can carry. */
 export function settleOptions(options: ServiceSandboxOptions): Settings {
   // An explicit `undefined` must not hide a default.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
@@ -72,7 +70,7 @@ function refuseOutside(name: string, value: number, least: number, most: number)
   });
 }
 
-/** The key is the value of a header, and `tocsin` itself refuses to send another one. */
+/** The key is a header's value. `tocsin` itself refuses other characters. */
 function refuseUnsendable(key: string | undefined): void {
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
   const what = key === "" ? "is empty" : "holds a space or a character that a header cannot carry";

@@ -8,7 +8,7 @@ import { type Market, roundTo } from "./market.ts";
 import { hashText, noiseAt } from "./seeded.ts";
 import type { ServiceSandbox } from "./service.ts";
 
-/** Sections 4.1 to 4.5. The path of the equities price is not shown; `/v1/equities/price?symbols=` is the sandbox's. */
+/** Sections 4.1 to 4.5. The path of the equities price is undocumented. `/v1/equities/price?symbols=` is the sandbox's. */
 export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<SandboxEnv> {
   const { catalogue, market, assets } = sandbox;
   const { now } = sandbox.settings;
@@ -41,7 +41,7 @@ export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<Sand
     return context.json({ data, meta: { count: equities.length, supportedExchanges } });
   });
 
-  // Unknown symbols are left out; when none is known the answer is 404. The interface shows neither.
+  // Unknown symbols are left out. Without any known one the answer is 404. The interface documents neither.
   read("/v1/equities/price", z.object({ symbols: requiredParameter("symbols") }), ({ symbols }) => {
     const found = symbols.split(",").flatMap((symbol) => findEquity(symbol.trim()) ?? []);
     if (found.length === 0) return refuse(404, `No equity ${symbols}`);
@@ -57,7 +57,7 @@ const tickerQuery = z.object({
     .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), { error: "only USD quotes are supported" }),
 });
 
-/** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping"; taken as chain to address. */
+/** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping", here from chain to address. */
 const assetBody = z.object({
   catalogId: z
     .string()
@@ -80,7 +80,7 @@ async function registerAsset({ catalogue, assets }: ServiceSandbox, context: San
   const input = toNewAsset(body);
   if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
   const { chainIds } = catalogue;
-  // On no chain nothing would ever be discovered, and the asset never become queryable.
+  // Without a supported chain nothing would ever be discovered, and the asset would never become queryable.
   if (input.catalogId === undefined && !chainIds.some((chainId) => chainId in input.tokenMapping)) {
     return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chainIds.join(", ")}`);
   }
@@ -122,7 +122,7 @@ const failureTexts = {
   internal: "Internal failure",
 } as const;
 
-/** Section 2, "Pool state". Everything follows from the market at one instant, so the numbers agree with each other. */
+/** Section 2, "Pool state". All numbers come from the market at one instant, so they agree. */
 function describePool(market: Market, pool: Pool, at: number) {
   const usdTvl = market.poolTvlUsd(pool, at);
   const volume = market.poolVolumeUsd(pool, at);
@@ -158,7 +158,7 @@ function describePool(market: Market, pool: Pool, at: number) {
   };
 }
 
-/** Section 2, "Ticker": each source's price weighted by its volume, and both sources weighted by theirs. */
+/** Section 2, "Ticker": each source's price is weighted by its volume, and so are both sources. */
 function describeTicker(market: Market, symbol: string, pools: Pool[], at: number) {
   const dexSources = pools.map((pool) => ({
     price: market.poolPrice(pool, at) * market.tokenPriceUsd(pool.quote, at),
@@ -166,7 +166,7 @@ function describeTicker(market: Market, symbol: string, pools: Pool[], at: numbe
   }));
   const dex = weigh(dexSources);
   const cexHash = hashText(0, `cex:${symbol}`);
-  // Three exchanges that quote within a tenth of a percent of each other.
+  // Three exchanges with quotes within a tenth of a percent.
   const cex = weigh(
     [1, 2, 3].map((exchange) => ({
       price: dex.price * (1 + 0.001 * noiseAt(cexHash + exchange, at / 20_000)),
@@ -205,7 +205,7 @@ interface Equity {
   basePriceUsd: number;
 }
 
-/** Section 2: `meta.supportedExchanges` maps a region code to exchange codes. */
+/** Section 2: `meta.supportedExchanges` maps region codes to exchange codes. */
 const supportedExchanges: Record<string, string[]> = {
   US: ["NASDAQ", "NYSE", "ARCA"],
   EU: ["XETRA", "EURONEXT"],
@@ -252,7 +252,7 @@ function findEquity(symbol: string): Equity | undefined {
   return equities.find((equity) => equity.symbol === wanted || qualifiedSymbol(equity) === wanted);
 }
 
-/** "Exchange-qualified ticker symbol" (section 2); the form is not shown. */
+/** "Exchange-qualified ticker symbol" (section 2). Its form is undocumented. */
 function qualifiedSymbol(equity: Equity): string {
   return `${equity.exchange}:${equity.symbol}`;
 }

@@ -12,8 +12,8 @@ import type { ServiceSandbox } from "./service.ts";
 import type { SandboxNotification } from "./state.ts";
 
 /**
- * A page of another site can let its own name point to this machine, and would then count as the same origin; the name
- * in the request gives it away.
+ * A page of another site can point its own name at this machine, and would then have the same origin. The request's host reveals
+ * it.
  */
 const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) => {
   const { hostname } = new URL(context.req.url);
@@ -23,7 +23,7 @@ const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) =
 
 /** The two interfaces, the control interface and the page on one server. */
 export function createSandboxApp(sandbox: ServiceSandbox): Hono<SandboxEnv> {
-  /** Only this machine can reach it. */
+  /** Whether only this machine can reach it. */
   const isOpen = isLoopback(sandbox.settings.host);
   const app = new Hono<SandboxEnv>();
   if (isOpen) app.use(refuseForeignHost);
@@ -41,7 +41,7 @@ export function createSandboxApp(sandbox: ServiceSandbox): Hono<SandboxEnv> {
   });
   const sent: AlertEvent[] = [];
   app.post("/send", async (context) => {
-    // Only the page has the key: a form of another site cannot send it.
+    // Only this page has the key, so a form of another site cannot send it.
     const { key, what } = await context.req.parseBody();
     if (!isOpen || key !== sandbox.apiKey) return refuse(403, "Send this from the sandbox's own page");
     if (what === "critical" || what === "warning") sent.push(sandbox.fire({ severity: what }));
@@ -66,8 +66,8 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre,button{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
 
 /**
- * What this is, how to try it, and what was sent last. Every text is escaped by hono/jsx; nothing comes from elsewhere. Keys and
- * notifications are shown to this machine alone.
+ * An introduction, things to try, and the last notifications. hono/jsx escapes every text, and nothing is loaded from other sites.
+ * Only this machine gets keys and notifications.
  */
 const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }> = ({ sandbox, isOpen, event }) => {
   const { metricCount, chainIds, shape, trouble } = sandbox.describe();
@@ -130,7 +130,7 @@ const buttons = [
   ["storm", `Storm of ${stormOfThePage}`],
 ] as const;
 
-/** Work without script; the table below shows what they did. */
+/** Works without a script. The table below shows the result. */
 const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
   <form method="post" action="/send">
     <input type="hidden" name="key" value={apiKey} />
@@ -142,7 +142,7 @@ const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
   </form>
 );
 
-/** What was sent of one alert, as it was sent. */
+/** The notifications of one alert, as sent. */
 const FollowedAlert: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
   <section>
     <h2>The alert you followed</h2>

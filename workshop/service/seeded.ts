@@ -1,6 +1,6 @@
 /**
- * Numbers that follow from a seed and a name alone, so that a catalogue of tens of thousands of metrics and a week of
- * their history need no storage and are the same after a restart. Not for secrets.
+ * Numbers from a seed and a name alone. A catalogue of tens of thousands of metrics and a week of history need no storage, and are
+ * the same after a restart. Not for secrets.
  */
 
 /** FNV-1a over the UTF-16 units, then mixed. Unsigned 32 bits. */
@@ -12,7 +12,7 @@ export function hashText(seed: number, text: string): number {
   return mixNumbers(hash, seed);
 }
 
-/** Two 32-bit numbers to one that looks unrelated to both (the finaliser of MurmurHash3). */
+/** Mixes two 32-bit numbers into one that looks unrelated (the finaliser of MurmurHash3). */
 export function mixNumbers(first: number, second: number): number {
   let hash = (first ^ Math.imul(second | 0, 0x9e3779b1)) | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -36,14 +36,14 @@ export function addressOf(hash: number): string {
   return `0x${digits}`;
 }
 
-/** One of the list, which must not be empty. */
+/** Picks one of the list, which must not be empty. */
 export function pickOf<T>(list: readonly T[], hash: number): T {
   const picked = list[hash % list.length];
   if (picked === undefined) throw new Error("pickOf needs a list that is not empty");
   return picked;
 }
 
-/** Smooth noise in [-1, 1]: a random height at each whole position, eased between. */
+/** Smooth noise in [-1, 1]: a random height at each whole position, with smooth transitions. */
 export function noiseAt(hash: number, position: number): number {
   const whole = Math.floor(position);
   const part = position - whole;

@@ -30,16 +30,16 @@ import {
 
 export type { ServiceSandboxOptions } from "./options.ts";
 
-/** How often conditions are looked at (in the sandbox's speeded time), and changes of no consequence are saved. */
+/** The interval of looks at conditions (in the sandbox's accelerated time). `saveEveryMs`: that of saving unimportant changes. */
 const watchEveryMs = 1000;
 const saveEveryMs = 1000;
 
 /**
- * Starts a local implementation of the whole service: accounts, a catalogue of metrics, a market that moves, alerts.
- * Alerting is under `/alerting`, pricing under `/pricing`, and control under `/_sandbox`, on one port.
+ * Starts a local implementation of the whole service: accounts, a catalogue of metrics, a moving market, alerts. Alerting is under
+ * `/alerting`, pricing under `/pricing`, and control under `/_sandbox`, on one port.
  *
- * Throws `AppError` "usage" for an option that makes no sense or a port that is taken, "failed" for a state file that
- * cannot be read, "store_unavailable" for one that cannot be written.
+ * Throws `AppError` "usage" for a senseless option or a taken port, "failed" for an unreadable state file, "store_unavailable" for
+ * an unwritable one.
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
@@ -52,11 +52,11 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
 
 /** A running stand-in for the whole service. Methods throw `AppError` "not_found" for unknown ids and keys. */
 export class ServiceSandbox {
-  /** The address of the page, e.g. `http://127.0.0.1:4100`; without a slash at the end, as the other two. */
+  /** The address of the page, e.g. `http://127.0.0.1:4100`. Without a trailing slash, like the other two. */
   url = "";
   /** The first account's key. */
   readonly apiKey: string;
-  /** What the page names under "Where they arrive". */
+  /** The links under "Where they arrive" on the page. */
   links: readonly { name: string; url: string }[] = [];
   readonly faults = createFaults<Fault>();
   readonly catalogue: Catalogue;
@@ -73,7 +73,7 @@ export class ServiceSandbox {
   #watchedAt: number;
   #savedAt: number;
   #isChanged = false;
-  /** Why the last save in the background failed, if it did. */
+  /** Why the last save in the background failed. Undefined: it worked. */
   #trouble: string | undefined;
 
   constructor(
@@ -108,7 +108,7 @@ export class ServiceSandbox {
     return `${this.url}/pricing`;
   }
 
-  /** Listens, and does what is due from now on. */
+  /** Listens, and begins to do due work. */
   async open(): Promise<void> {
     const { host, port, tickMs } = this.settings;
     const { url } = await listen(this.#server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
@@ -121,7 +121,7 @@ export class ServiceSandbox {
     if (tickMs > 0) this.#timer = setInterval(() => this.tick(), tickMs);
   }
 
-  /** The state of the sandbox for people and tests; holds no key. */
+  /** The sandbox's state for people and tests, without keys. */
   describe() {
     const { state, catalogue, timeline, alertingUrl, pricingUrl } = this;
     const counts = notificationStates.map((name) => [
@@ -136,9 +136,9 @@ export class ServiceSandbox {
         return { id, accountName, users: users.length, subscriptions: subscriptions.length, firing };
       }),
       notifications: Object.fromEntries(counts) as Record<SandboxNotification["state"], number>,
-      /** Requests that wait for their time: delays and asset registrations. */
+      /** Requests that wait: delays and asset registrations. */
       waiting: timeline.waiting,
-      /** Why the state could not be saved last, if so. */
+      /** Why the last save failed. Undefined: it worked. */
       trouble: this.#trouble,
     };
   }
@@ -173,7 +173,7 @@ export class ServiceSandbox {
     return { id };
   }
 
-  /** Adds a key, or gives a known one another expiry. Default account: the first. */
+  /** Adds a key, or gives a known key another expiry. Default account: the first. */
   async setKey(key: string, expiresAt: number, accountId?: string): Promise<void> {
     this.accounts.setKey(key, expiresAt, accountId);
     await this.save();
@@ -185,17 +185,17 @@ export class ServiceSandbox {
     return { ...subscription };
   }
 
-  /** Multiplies the metric's value by `1 + percent / 100` for that long from now, so that its conditions turn. */
+  /** Multiplies the metric's value by `1 + percent / 100` for this time, so its conditions turn. */
   moveMetric(metricKey: string, percent: number, forMs: number): void {
     this.catalogue.getMetric(metricKey);
     const fromAt = this.settings.now();
     const nudge = { metricKey, factor: 1 + percent / 100, fromAt, untilAt: fromAt + forMs };
-    // Old pushes stay while the history that shows them does.
+    // Old pushes stay as long as the history shows them.
     this.state.nudges = [...this.state.nudges.slice(-99), nudge];
     this.changed();
   }
 
-  /** Resolves when all that was changed before is on disk. */
+  /** Resolves when all earlier changes are on disk. */
   async save(): Promise<void> {
     this.#isChanged = false;
     this.#savedAt = this.settings.now();
@@ -203,12 +203,12 @@ export class ServiceSandbox {
     this.#trouble = undefined;
   }
 
-  /** Notes a change whose loss would not matter to a caller; it is saved within about a second. */
+  /** Notes an unimportant change, which is saved within about a second. */
   changed(): void {
     this.#isChanged = true;
   }
 
-  /** Does what is due by the injected clock: wakes who waits, looks at the market once a second, starts attempts. */
+  /** Does due work by the injected clock: wakes waiters, looks at the market once a second, starts attempts. */
   tick(): void {
     const at = this.settings.now();
     this.timeline.runDue();
@@ -247,13 +247,13 @@ export class ServiceSandbox {
     await this.save();
   }
 
-  /** Shown on the page and by GET /_sandbox; saved again a second later. */
+  /** Shown on the page and by GET /_sandbox. The next save follows a second later. */
   #noteTrouble(error: unknown): void {
     this.#trouble = error instanceof Error ? error.message : String(error);
     this.#isChanged = true;
   }
 
-  /** The first account exists, and its key works from now on for its full life. */
+  /** Creates the first account if needed, and renews its key for its full life. */
   #settleFirstAccount(): void {
     const { state, accounts, catalogue, market } = this;
     const at = this.settings.now();

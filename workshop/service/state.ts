@@ -6,7 +6,7 @@ import { makePrivateFolder } from "../../src/ground/files/private-folder.ts";
 import { replaceFile } from "../../src/ground/files/replace-file.ts";
 import { notificationShapes } from "./options.ts";
 
-/** What the sandbox remembers. Everything else follows from the seed. Instants are epoch milliseconds. */
+/** The stored state. All else follows from the seed. Instants are epoch milliseconds. */
 
 export const conditionSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("above"), threshold: z.number() }),
@@ -75,7 +75,7 @@ export type Nudge = z.infer<typeof nudgeSchema>;
 const attemptSchema = z.strictObject({
   at: z.number(),
   durationMs: z.number(),
-  /** HTTP status, when an answer came. */
+  /** The HTTP status of an answer. */
   status: z.number().optional(),
   outcome: z.enum(["accepted", "refused", "unanswered"]),
   detail: z.string(),
@@ -94,7 +94,7 @@ const notificationSchema = z.strictObject({
   body: z.string(),
   createdAt: z.number(),
   state: z.enum(notificationStates),
-  /** When the next attempt is due; set while pending. */
+  /** The instant of the next attempt. Only while pending. */
   dueAt: z.number().optional(),
   attempts: z.array(attemptSchema),
 });
@@ -104,7 +104,7 @@ const stateSchema = z.strictObject({
   version: z.literal(1),
   seed: z.number(),
   shape: z.enum(notificationShapes),
-  /** The first account's key in the clear: this is a stand-in, and its page and command show it. */
+  /** The first account's key in the clear: this is a stand-in, and its page and command show the key. */
   apiKey: z.string(),
   accounts: z.array(accountSchema),
   assets: z.array(registeredAssetSchema),
@@ -116,10 +116,10 @@ export type SandboxState = z.infer<typeof stateSchema>;
 export type StateFile = ReturnType<typeof createStateFile>;
 
 /**
- * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so that a crash leaves the old state or the
- * new one. Without a folder nothing is kept: for tests and quick tries.
+ * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so a crash leaves the old state or the new one. Without a
+ * folder nothing is kept: for tests and quick tries.
  *
- * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
+ * Throws `AppError` "failed" for an unreadable state, "store_unavailable" when the file cannot be written.
  */
 export function createStateFile(dataDir: string | undefined) {
   const path = join(dataDir ?? "", "sandbox.json");
@@ -127,7 +127,7 @@ export function createStateFile(dataDir: string | undefined) {
   let waiting: Promise<void> | undefined;
 
   return {
-    /** The state of the last run, or undefined on the first. */
+    /** The state of the last run. Undefined on the first run. */
     async read(): Promise<SandboxState | undefined> {
       if (dataDir === undefined) return undefined;
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -136,12 +136,12 @@ export function createStateFile(dataDir: string | undefined) {
       });
       return text === undefined ? undefined : parseState(path, text);
     },
-    /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
+    /** Resolves when a write that began after this call is on disk. Waiting calls share one write. */
     async save(state: SandboxState): Promise<void> {
       if (dataDir === undefined) return;
       waiting ??= writing.then(() => {
         waiting = undefined;
-        // A failed write rejects for its own callers and must not stop the next one.
+        // A failed write rejects for its own callers and must not stop the next.
         const write = writeState(dataDir, path, `${JSON.stringify(state)}\n`);
         writing = write.catch(() => undefined);
         return write;
