@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what Tocsin bears, against its peers in turn, on this machine. `--help` says the rest;
- * docs/measurements.md says how to read it.
+ * `npm run bench`: measures Tocsin and its peers in turn on this machine. See `--help`, and docs/measurements.md for the meaning
+ * of the figures.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -42,7 +42,7 @@ What fails is marked and leaves the others their figures; the exit code is 1 the
   npm run bench -- --from all.json,growth.json
 `;
 
-/** @throws with what is wrong and what to write instead */
+/** @throws with the mistake and the correct form */
 function readOptions() {
   const text = { type: "string" } as const;
   const options = {
@@ -105,7 +105,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<boolean> {
       compare: (comparison) => compare(report, name, { rounds, ...comparison }),
     };
     try {
-      // Each run in it has its own limit, too.
+      // Each run in a scenario has its own limit too.
       await within(1_200, () => run(bench));
     } catch (error) {
       tellFailure(report, name, name, error);
@@ -125,7 +125,7 @@ function writeDocument(run: Run): void {
   writeFileSync(documentPath, replaceTable(readFileSync(documentPath, "utf8"), toMarkdown(run)));
 }
 
-/** @returns whether all that was measured came to its end, and nothing was lost */
+/** @returns whether all measurements finished, and nothing was lost */
 function combine(files: string): boolean {
   const [first, ...later] = files.split(",").map((file) => JSON.parse(readFileSync(file, "utf8")) as Run);
   if (first === undefined) return false;

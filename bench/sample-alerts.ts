@@ -1,23 +1,23 @@
-/** What the alerts of a stored log say, when they came and what became of them: pure, and the same for the same seed. */
+/** The content, times and outcomes of alerts in a stored log. Pure, and the same for the same seed. */
 import type { AlertFacts, AlertStatus, Severity } from "../src/core/alert.ts";
 import type { DeliveryState } from "../src/core/delivery.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Words to search for. A rare one is in as many alerts of a log of any length. */
+/** Words to search for. Their frequency does not depend on the log's length. */
 export const sampleWords = {
   everywhere: "market",
   common: "pool",
   some: "liquidation",
   /** In every 10,000th alert. */
   seldom: "depeg",
-  /** In three: near the end, in the middle and near the beginning. */
+  /** In three alerts: near the end, in the middle and near the beginning. */
   rare: "zebrafinch",
-  /** In the very first alert only. */
+  /** Only in the first alert. */
   oldest: "coelacanth",
 } as const;
 
-/** `left` is no longer configured: only the oldest alerts went there. */
+/** `left` is no longer configured: it got only the oldest alerts. */
 export const sampleDestinations = {
   chat: { channel: "telegram", recipient: "-1001000000001", share: 0.62 },
   desk: { channel: "telegram", recipient: "-1001000000002", share: 0.35 },
@@ -32,15 +32,15 @@ const destinationNames = Object.keys(sampleDestinations) as SampleDestination[];
 export interface SampleDelivery {
   destination: SampleDestination;
   state: DeliveryState;
-  /** Given for an unfinished delivery. */
+  /** Only for an unfinished delivery. */
   dueAt?: number;
-  /** It failed, and the next one of the list was sent instead. */
+  /** The delivery failed, and the next one of the list was sent instead. */
   resent: boolean;
 }
 
 export interface SampleAlert {
   facts: AlertFacts;
-  /** Absent of what is not routed yet. */
+  /** Absent for an alert that is not routed yet. */
   routed?: {
     deliveries: SampleDelivery[];
     outcome: "delivered" | "unmatched" | "dropped" | "repeat";
@@ -55,7 +55,7 @@ export interface SampleRequest {
   duplicates: number;
 }
 
-/** Numbers from 0 to 1 (mulberry32). */
+/** Random numbers from 0 to 1 (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -82,22 +82,22 @@ const venues = Array.from({ length: 400 }, (_, index) => wordOf(index * 31 + 5))
 export interface SampleOptions {
   /** At least 1. */
   alerts: number;
-  /** When the newest came, epoch milliseconds. */
+  /** The instant of the newest alert, epoch milliseconds. */
   endAt: number;
   seed?: number;
 }
 
-/** How long back the oldest alert came. */
+/** The time from the oldest alert to the newest. */
 export const sampleSpanMs = 180 * dayMs;
 
-/** One request behind the other, oldest first, with the times of half a year: quiet nights, busy days, and bursts. */
+/** Requests one after another, oldest first, over half a year: quiet nights, busy days, and bursts. */
 export function* sampleRequests({ alerts, endAt, seed = 1 }: SampleOptions): Generator<SampleRequest> {
   const random = createRandom(seed);
   const startAt = endAt - sampleSpanMs;
   let at = startAt;
   let burst = 0;
   for (let made = 0; made < alerts; ) {
-    // What is left of the time is spread over what is left of the alerts, so that the last one comes at its end.
+    // The rest of the time is spread over the rest of the alerts, so the last one comes at the end.
     const left = alerts - made;
     if (burst > 0) {
       burst -= 1;
@@ -128,7 +128,7 @@ function sizeOf(chance: number): number {
 
 function sampleAlert(random: () => number, index: number, count: number, at: number, endAt: number): SampleAlert {
   const facts = sampleFacts(random, index, count, at);
-  // A few of the newest have just come.
+  // A few of the newest have just come, and are not routed.
   if (index >= count - Math.min(5, count / 100)) return { facts };
   const chance = random();
   if (chance < 0.03) return { facts, routed: { outcome: "unmatched", deliveries: [] } };
@@ -140,7 +140,7 @@ function sampleAlert(random: () => number, index: number, count: number, at: num
   return { facts, routed: { outcome: deliveries.length === 0 ? "unmatched" : "delivered", deliveries } };
 }
 
-/** Criticals go to the pager and to nobody else, so that two filters may each let much through and together nothing. */
+/** Critical alerts go only to the pager. Two filters may then each find much, and together nothing. */
 function isSentTo(name: SampleDestination, severity: Severity, age: number, chance: number): boolean {
   if (severity === "critical" || name === "pager") return severity === "critical" && name === "pager";
   if (name === "left") return age < 0.02 && chance < 0.3;
@@ -155,7 +155,7 @@ function sampleDelivery(
   const chance = random();
   const one = (state: DeliveryState, dueAt?: number): SampleDelivery => ({ destination, state, dueAt, resent: false });
   if (isNew && chance < 0.2) {
-    // Far enough ahead that a relay which is started on this log leaves them alone.
+    // Far in the future: a relay that starts on this log does not send them.
     const dueAt = endAt + 30 * dayMs + Math.floor(random() * dayMs);
     const state = chance < 0.1 ? "waiting" : chance < 0.15 ? "held" : "queued";
     return [one(state, dueAt)];

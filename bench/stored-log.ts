@@ -1,10 +1,9 @@
 /**
- * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of that many alerts, as months of use
- * would leave it (a million take about a minute and 3 GB; DIR must not have one yet). Other scenarios and tests import
- * `writeStoredLog`.
+ * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of this many alerts, as after months of use (a
+ * million take about a minute and 3 GB; DIR must not have a log yet). Scenarios and tests import `writeStoredLog`.
  *
- * The rows are those that the store's transactions write, laid down in bulk: indexes and counts are made at the end, and
- * nothing is synced meanwhile. `test/store/postgres/listing.test.ts` reads them back through both drivers.
+ * The rows are those of the store's transactions, written in bulk: indexes and counts are made at the end, without syncs.
+ * `test/store/postgres/listing.test.ts` reads them back through both drivers.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -25,31 +24,31 @@ import {
 } from "./sample-alerts.ts";
 
 export interface StoredLogOptions extends Omit<SampleOptions, "endAt"> {
-  /** Where the database will be; there is none yet. */
+  /** The path of the new database. */
   path: string;
-  /** When the newest alert came, epoch milliseconds. Default: now. */
+  /** The instant of the newest alert, epoch milliseconds. Default: now. */
   endAt?: number;
-  /** Says how far it is. */
+  /** Called with the progress. */
   onProgress?: (alerts: number) => void;
 }
 
-/** What was written, to ask for it. */
+/** The written data, for queries. */
 export interface StoredLog {
   alerts: number;
   requests: number;
   deliveries: number;
   startAt: number;
   endAt: number;
-  /** The ids of alerts at each hundredth of the log, oldest first. */
+  /** The id of the alert at each hundredth of the log, oldest first. */
   ids: string[];
 }
 
-/** Alerts that the search index takes up at once. */
+/** Alerts that the search index takes at once. */
 const indexedAtOnce = 5_000;
 
 export function writeStoredLog({ path, endAt = Date.now(), onProgress, ...options }: StoredLogOptions): StoredLog {
   const db = openDatabase({ path });
-  // Nothing is lost that could not be written again.
+  // A crash loses nothing, as the log can be written again.
   db.pragma("journal_mode = OFF");
   db.pragma("synchronous = OFF");
   const restore = dropIndexes(db);
@@ -78,11 +77,11 @@ function writeRows(db: Database, options: SampleOptions, onProgress?: StoredLogO
   return log;
 }
 
-/** What the store's transactions leave of a request and its alerts, when all that can happen to them has happened. */
+/** Writes the rows that the store's transactions leave for a request and its alerts, at the end of all steps. */
 class RowWriter {
   readonly log: StoredLog;
   readonly #db: Database;
-  /** Alerts after which the log's next hundredth begins. */
+  /** The number of alerts in a hundredth of the log. */
   readonly #each: number;
   readonly #random = createRandom(2);
   readonly #newId = createIdSource(() => this.#clock);
@@ -159,7 +158,7 @@ class RowWriter {
     });
   }
 
-  /** Most alerts changed last shortly after they came; some much later. */
+  /** Most alerts changed last shortly after they came. Some changed much later. */
   #versionOf(number: number): number {
     return this.#random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
   }
@@ -234,7 +233,7 @@ class RowWriter {
     });
   }
 
-  /** What is known at the end alone. */
+  /** Writes rows that are known only at the end. */
   writeRest(): void {
     for (const row of this.#threads.values()) this.#add("threads", row);
     for (let number = 0; number < 40; number += 1) {
@@ -251,7 +250,7 @@ class RowWriter {
     }
   }
 
-  /** Rows of one table have the same columns, in the same order. */
+  /** Rows of one table have the same columns in the same order. */
   #add(table: string, row: Record<string, unknown>): number {
     let statement = this.#inserting.get(table);
     if (statement === undefined) {
@@ -277,7 +276,7 @@ function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>
   return [missed, ...sent];
 }
 
-/** Laid down at the end, sorted once, instead of row by row. Gives what makes them again. */
+/** Drops the indexes. To make them at the end, sorted once, is quicker than row by row. Returns what makes them again. */
 function dropIndexes(db: Database): () => void {
   const made = db
     .prepare<[], { type: string; name: string; sql: string }>(
@@ -291,7 +290,7 @@ function dropIndexes(db: Database): () => void {
   };
 }
 
-/** What the triggers would have counted. */
+/** Sets the counts that the triggers would have made. */
 function countDeliveries(db: Database): void {
   db.exec(
     `INSERT INTO delivery_counts SELECT destination, state, count(*) FROM deliveries WHERE resent_by IS NULL
@@ -303,7 +302,7 @@ function countDeliveries(db: Database): void {
   );
 }
 
-/** The store itself indexes: what the search index looks like is its own affair. */
+/** The store itself indexes the words, as only it knows the form of the search index. */
 function indexWords(path: string): void {
   const db = openDatabase({ path });
   const { indexAlerts } = createSearching(createContext({ db, newId: createIdSource(Date.now), now: Date.now }));

@@ -5,7 +5,7 @@ import { say } from "./progress.ts";
 import { type Spread, showSpread, spreadOf } from "./statistics.ts";
 import { within } from "./within.ts";
 
-/** What one run of one contender gave, by the name of the figure. */
+/** The figures of one run of one contender, by name. */
 export type Sample = Record<string, number>;
 
 export interface Contender {
@@ -14,9 +14,9 @@ export interface Contender {
 }
 
 export interface Figure {
-  /** Its name in the samples. */
+  /** The figure's name in the samples. */
   of: string;
-  /** As the table says it, after the title: `alerts/s`. */
+  /** The figure in the table, after the title: `alerts/s`. */
   label: string;
   unit?: string;
   aim?: string;
@@ -24,14 +24,14 @@ export interface Figure {
 
 export interface Comparison {
   title: string;
-  /** Tocsin first; the others are next to it, in turn with it in each round. */
+  /** Tocsin first. Each round runs all of them in turn. */
   contenders: Contender[];
   figures: Figure[];
-  /** Default: as many as the command was told. */
+  /** Default: the command's number. */
   rounds?: number;
-  /** Said below the table. */
+  /** Printed below the table. */
   note?: string;
-  /** Seconds after which a run has failed. Default 120. */
+  /** Seconds until a run counts as failed. Default 120. */
   limit?: number;
 }
 
@@ -42,11 +42,11 @@ export interface Row {
   unit: string;
   aim: string;
   subject: Spread;
-  /** Rounds in which Tocsin's part failed: they are not among the figures. */
+  /** Rounds in which Tocsin's run failed. They have no figures. */
   failed: number;
-  /** `ratio`: Tocsin's figure through the other's, of the same round. */
+  /** `ratio`: Tocsin's figure divided by the other's, of the same round. */
   beside: { name: string; spread: Spread; ratio: Spread }[];
-  /** Share of the time in which the machine's host gave the processors to others. */
+  /** The share of time in which the machine's host gave the processors to others. */
   steal: number;
 }
 
@@ -61,23 +61,23 @@ export interface Checkout {
   folder: string;
 }
 
-/** What a scenario works with. */
+/** The means of a scenario. */
 export interface Bench {
   rounds: number;
-  /** The built checkouts that are measured, this one first; `name` stands in the table. */
+  /** The measured, built checkouts, this one first. `name` is in the table. */
   checkouts: [Checkout, ...Checkout[]];
   driver: Driver;
-  /** Where folders for the data are made. */
+  /** The parent of data folders. */
   root: string;
-  /** Default: not kept. */
+  /** The folder for logs that are kept. Default: none is kept. */
   cache?: string;
-  /** The program of the floor. Default: it is not measured. */
+  /** The program of the floor. Default: not measured. */
   floor?: string;
   compare(comparison: Comparison): Promise<void>;
 }
 
 export interface Remark {
-  /** Whose it is; a later run of it replaces both its rows and its remarks. */
+  /** A later run of this scenario replaces its rows and remarks. */
   scenario: string;
   text: string;
 }
@@ -85,13 +85,13 @@ export interface Remark {
 export interface Report {
   rows: Row[];
   notes: Remark[];
-  /** What must not be: alerts lost, doubled or answered with nonsense by Tocsin. */
+  /** Faults of Tocsin: alerts that were lost, doubled or answered wrongly. */
   errors: Remark[];
-  /** Runs that did not come to their end. */
+  /** Runs that did not finish. */
   failures: Remark[];
 }
 
-/** A run with a folder of its own, on the disk, that is gone afterwards. */
+/** Runs with a new folder on the disk, which is removed afterwards. */
 export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: string) => Promise<T>): Promise<T> {
   const folder = createFolder(root);
   try {
@@ -102,8 +102,8 @@ export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: s
 }
 
 /**
- * Runs the contenders in turn, so that a machine that slows down slows all, and says what came of it as it goes. A run that
- * fails is named in the report and leaves the others their figures.
+ * Runs the contenders in turn, so a slower machine slows all, and reports results as they come. A failed run is named in the
+ * report, and the others keep their figures.
  */
 export async function compare(
   report: Report,
@@ -159,7 +159,7 @@ export async function compare(
   if (comparison.note !== undefined) report.notes.push({ scenario, text: `${title}: ${comparison.note}` });
 }
 
-/** A run that did not come to its end: what and why in one line. */
+/** Reports a run that did not finish, with the reason, in one line. */
 export function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
   const [why = ""] = (error as Error).message.split("\n");
   failures.push({ scenario, text: `${where}: ${why}` });
@@ -179,7 +179,7 @@ function judge({ errors, notes }: Report, scenario: string, where: string, sampl
   const note = (text: string) => notes.push({ scenario, text: `${where}: ${text}` });
   for (const [name, words] of Object.entries(faults)) {
     const count = sample[name] ?? 0;
-    // Below 0: the store holds more than was answered 202, such as an alert whose answer was cut off.
+    // Below 0 the store holds more than was answered 202, such as an alert whose answer was cut off.
     if (count <= 0) continue;
     const text = `${where}: ${count} alerts ${words}`;
     (isTocsin ? errors : notes).push({ scenario, text });

@@ -4,8 +4,8 @@ import type { Duties } from "./driver.ts";
 import { end, type Place, start } from "./processes.ts";
 
 /**
- * Loads and stand-ins, in a process of their own next to the server. The first call starts it, and the first after its
- * end starts another, with no stand-in open.
+ * Loads and stand-ins, in a separate process next to the server. The first call starts it. After its end the next call starts
+ * another, without a stand-in.
  */
 export interface Driver {
   call<Name extends keyof Duties>(
@@ -32,7 +32,7 @@ export function startDriver(place: Place = "beside"): Driver {
       for (const settle of waiting.values()) settle({ error: "the load's process ended" });
       waiting.clear();
     });
-    // A call to one that has just ended is settled by its exit.
+    // The exit handler settles a call to an ended child.
     child.on("error", () => {});
     return child;
   }

@@ -1,6 +1,6 @@
 /**
- * The process that loads the server and receives what the server sends. Sender and receiver share it, so that both
- * read one clock and a load can wait for what has arrived; it works for what `drive.ts` asks.
+ * The process that loads the server and receives its messages. Sender and receiver share it, so both read one clock and a load can
+ * wait for arrivals. `drive.ts` sends its orders.
  */
 import { firstAccepted, flood, keepBacklog, pacedAlerts, relayInPhases, sendAlerts, shareAlerts } from "./loads.ts";
 import { readPages } from "./page-reader.ts";

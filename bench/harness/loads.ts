@@ -9,17 +9,17 @@ import { listen } from "./stand-ins.ts";
 import { quantile } from "./statistics.ts";
 
 interface SendingOptions extends Pick<SenderOptions, "target" | "connections" | "keepAlive"> {
-  /** How many are to be sent; more may be made due later. Default: without end. */
+  /** The number of alerts to send, which may grow later. Default: no end. */
   due?: number;
-  /** Alerts that are accepted, or under way, and have not come through: no more are sent then. Default: any number. */
+  /** The most alerts that are accepted, or under way, and have not come through. Default: any number. */
   window?: number;
 }
 
-/** The alerts of one load: which were sent, how each was answered, and which were seen at the stand-in. */
+/** The alerts of one load: sent, answered, and seen at the stand-in. */
 class Load {
-  /** Answered 503: not accepted, the sender has to come again. */
+  /** Answered 503: not accepted, so the sender must send again. */
   refused = 0;
-  /** Any other answer, or none. */
+  /** Answers with other statuses, or missing ones. */
   unexpected = 0;
   doubled = 0;
   /** Milliseconds to the answer. */
@@ -27,7 +27,7 @@ class Load {
   /** Milliseconds from the first byte of the POST to the last byte of the message. */
   readonly arrivalMs: number[] = [];
   onAnswer = () => {};
-  /** How many have come through. Default: those that were seen at the stand-in. */
+  /** The number that has come through. Default: those that the stand-in has seen. */
   arrived = () => this.#seen.size;
   readonly accepted = () => this.#accepted.size;
   readonly #sentAt = new Map<number, number>();
@@ -44,7 +44,7 @@ class Load {
     });
   }
 
-  /** Begins to send. What is returned says how many are due. */
+  /** Begins to send. `due` of the result is the number to send. */
   send({ due = Number.POSITIVE_INFINITY, window = Number.POSITIVE_INFINITY, ...options }: SendingOptions) {
     const sending = { due };
     const senders = startSenders({
@@ -77,19 +77,19 @@ class Load {
     for (const senders of this.#senders) senders.wake();
   }
 
-  /** Sends no more, and waits for the answers to what was sent. */
+  /** Stops sending, and waits for the answers. */
   async end(): Promise<void> {
     const ending = this.#senders.map((senders) => senders.end());
     this.#senders = [];
     await Promise.all(ending);
   }
 
-  /** What was answered, and the numbers of those that were accepted. */
+  /** The counts of answers, and the numbers of accepted alerts. */
   get answers() {
     return { refused: this.refused, unexpected: this.unexpected, serials: [...this.#accepted] };
   }
 
-  /** Waits for what was sent, as long as something comes in ten seconds. */
+  /** Waits for sent alerts, as long as one arrives within ten seconds. */
   async settled(): Promise<void> {
     await sleep(100);
     for (let before = -1; this.underWay > 0 && before !== this.#seen.size; ) {
@@ -99,29 +99,29 @@ class Load {
     }
   }
 
-  /** What has gone wrong; all of it has to be 0 but for what a door refuses in time. */
+  /** Returns the faults. All must be 0, except for alerts that a door refuses in time. */
   async close() {
     await this.settled();
-    // A double may come after all have come once.
+    // A double may come after all alerts have come once.
     await sleep(200);
     const missing = this.answers.serials.filter((serial) => !this.#seen.has(serial)).length;
     return { ...this.abandon(), missing };
   }
 
-  /** The same of what is known, where what was accepted may still be on its way. */
+  /** Returns the known faults, while accepted alerts may still be on their way. */
   abandon() {
     listen(() => {});
     return { doubled: this.doubled, refused: this.refused, unexpected: this.unexpected };
   }
 }
 
-/** The share of the time since then in which this process was busy: at 1 the load is measured and not the server. */
+/** The share of time since then in which this process was busy. At 1 the load is measured and not the server. */
 function busySince(at: number, own: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(own);
   return (user + system) / 1000 / (performance.now() - at);
 }
 
-/** What is done per second of a window after a warm-up, and the processor time of the server for each. */
+/** The work per second of a window after a warm-up, and the server's processor time for each piece. */
 async function inWindow(warmUpMs: number, ms: number, cpuSoFar: () => number, doneSoFar: () => number) {
   await sleep(warmUpMs);
   const [at, cpu, done, own] = [performance.now(), cpuSoFar(), doneSoFar(), process.cpuUsage()];
@@ -136,7 +136,7 @@ export interface FloodOptions extends Pick<SenderOptions, "target" | "connection
   ms: number;
 }
 
-/** As many alerts as the door takes. `rate` in alerts a second, `cpu` in µs an alert, waits in ms a request. */
+/** Sends as many alerts as the door accepts. `rate` in alerts a second, `cpu` in µs an alert, waits in ms a request. */
 export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   const load = new Load();
   load.send(options);
@@ -149,7 +149,7 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   return { ...measured, ...waits, ...load.answers };
 }
 
-/** This many alerts, as quickly as they are taken. */
+/** Sends this many alerts, as quickly as they are accepted. */
 export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
   const load = new Load();
   load.send({ target, connections: 64, due: alerts });
@@ -162,7 +162,9 @@ export async function sendAlerts({ target, alerts }: { target: Target; alerts: n
   return load.answers;
 }
 
-/** The first alert that is accepted by a server that is just starting: `at` in epoch milliseconds, and its number. */
+/**
+ * Sends until a starting server accepts the first alert. Returns the instant (`at`, epoch milliseconds) and the alert's number.
+ */
 export async function firstAccepted({ target }: { target: Target }): Promise<{ at: number; serials: number[] }> {
   const { hostname, port } = new URL(target.url);
   const canConnect = async () => {
@@ -178,12 +180,12 @@ export async function firstAccepted({ target }: { target: Target }): Promise<{ a
   for (;;) {
     const { serials } = await sendAlerts({ target, alerts: 1 });
     if (serials.length === 1) return { at: performance.timeOrigin + performance.now(), serials };
-    // A door that answers 503 is not asked without end.
+    // Bounds the requests to a door that answers 503.
     await sleep(1);
   }
 }
 
-/** Enough that nobody waits for the load. */
+/** Enough that the server never waits for the load. */
 const mostUnderWay = 500;
 
 export interface Phase {
@@ -193,9 +195,9 @@ export interface Phase {
 }
 
 /**
- * Alerts in, messages out, phase by phase; the next begins when all messages of one have arrived. Returned for each phase, behind its
- * name and a dot: `rate` in messages a second, of the server's process `cpu` in µs and `written` in KB a message, and `wait`, the
- * median for an answer in ms. An unnamed phase warms up.
+ * Sends alerts and receives messages phase by phase. A phase begins when all messages of the last have arrived. Returns figures
+ * for each phase, as its name, a dot, and: `rate` in messages a second, the server process's `cpu` in µs and `written` in KB a
+ * message, and `wait`, the median for an answer in ms. An unnamed phase warms up.
  */
 export async function relayInPhases({ target, phases }: { target: Target; phases: readonly Phase[] }) {
   const load = new Load();
@@ -222,14 +224,14 @@ export async function relayInPhases({ target, phases }: { target: Target; phases
 export interface SharedOptions {
   warmUpMs: number;
   ms: number;
-  /** As many have to have come through before, however long that takes, but for a minute at most. Default: none. */
+  /** The alerts that must come through first, within a minute. Default: none. */
   warmUpAlerts?: number;
-  /** Each gets as many connections as another. */
+  /** All have equally many connections. */
   targets: Target[];
   connections: number;
-  /** Alerts that are accepted, or under way, and not yet arrived at the stand-in. Absent: as many as the doors take. */
+  /** The most alerts that are accepted, or under way, and not yet at the stand-in. Absent: as many as the doors accept. */
   window?: number;
-  /** Whose processor time, with that of their children, counts next to the targets'. */
+  /** Processes whose processor time, with that of their children, is added to the targets'. */
   beside: number[];
   /** The database whose `commits` and `walBytes` are read. Default: none. */
   databaseUrl?: string;
@@ -238,8 +240,8 @@ export interface SharedOptions {
 const longestWarmUpMs = 60_000;
 
 /**
- * What several servers do together: `rate` in alerts a second, accepted or relayed, and for each that came through in µs `cpu`, of
- * which `cpuOfServers` is of the targets, and in number and bytes `commits` and `walBytes`.
+ * The work of several servers together: `rate` in alerts a second, accepted or relayed. For each alert that came through: `cpu` in
+ * µs, the targets' part `cpuOfServers`, the number of `commits`, and `walBytes`.
  */
 export async function shareAlerts(options: SharedOptions) {
   const { targets, window, warmUpMs, warmUpAlerts = 0, ms, beside, databaseUrl } = options;
@@ -259,7 +261,7 @@ export async function shareAlerts(options: SharedOptions) {
   const truth = window === undefined ? load.abandon() : await load.close();
   const ofDatabase: { commits?: number; walBytes?: number } = {};
   if (written && databaseUrl !== undefined) {
-    // A server tells its statistics within a second what was committed, so all that was done since is counted.
+    // A server publishes its statistics within a second of a commit, so all commits are counted.
     await sleep(1_000);
     const since = await writtenSoFar(databaseUrl);
     const all = doneSoFar() - done;
@@ -269,7 +271,7 @@ export async function shareAlerts(options: SharedOptions) {
   return { ...measured, ...ofServers, ...ofDatabase, ...truth };
 }
 
-/** What a database has committed, and its server has written ahead, since they were made. */
+/** The commits of a database, and the write-ahead bytes of its server, since they were made. */
 async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; walBytes: number }> {
   const sql = `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes"
     FROM pg_stat_database WHERE datname = current_database()`;
@@ -282,16 +284,16 @@ async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; wal
 
 export interface PacedOptions {
   target: Target;
-  /** Alerts before, as quickly as they are taken. */
+  /** Alerts for warming up, sent as quickly as they are accepted. */
   warmUp: number;
   everyMs: number;
   count: number;
 }
 
-/** One alert at a time: milliseconds from the first byte of the POST to the last byte of the message. */
+/** Sends one alert at a time: milliseconds from the first byte of the POST to the last byte of the message. */
 export async function pacedAlerts({ target, warmUp, everyMs, count }: PacedOptions) {
   const load = new Load();
-  // A process that has just started is slow for another reason than the way of an alert.
+  // A process that has just started is slow for other reasons.
   const sending = load.send({ target, connections: 4, due: warmUp });
   await load.settled();
   const startedAt = performance.now();
@@ -309,16 +311,16 @@ export async function pacedAlerts({ target, warmUp, everyMs, count }: PacedOptio
 
 export interface BacklogOptions {
   target: Target;
-  /** Alerts that are accepted and not yet routed, at most. */
+  /** The most alerts that are accepted and not yet routed. */
   most: number;
   warmUpMs: number;
   ms: number;
-  /** Asked 20 times a second. */
+  /** Read 20 times a second. */
   statusUrl: string;
   token: string;
 }
 
-/** As many alerts as are routed, without end: `rate` in alerts a second, `cpu` in µs an alert, accepting included. */
+/** Keeps as many alerts coming as are routed: `rate` in alerts a second, `cpu` in µs an alert, with accepting. */
 export async function keepBacklog({ target, most, warmUpMs, ms, statusUrl, token }: BacklogOptions) {
   const load = new Load();
   let done = 0;
@@ -328,7 +330,7 @@ export async function keepBacklog({ target, most, warmUpMs, ms, statusUrl, token
     const before = load.accepted();
     const answer = await fetch(statusUrl, { headers: { authorization: `Bearer ${token}` } });
     const { queue } = ((await answer.json()) as { data: { queue: { unrouted: number } } }).data;
-    // What was answered before the question and is not among those that wait is routed.
+    // Alerts that were answered before the question and no longer wait are routed.
     done = Math.max(done, before - queue.unrouted);
     load.wake();
   };

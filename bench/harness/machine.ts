@@ -4,7 +4,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os"
 import { join } from "node:path";
 import { quantile } from "./statistics.ts";
 
-/** Ticks of all processors since the boot, and those that the machine's host gave to others. */
+/** Ticks of all processors since the boot. `stolen`: those that the machine's host gave to others. */
 export function stolenSoFar(): { all: number; stolen: number } {
   const [, ...ticks] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/);
   const numbers = ticks.slice(0, 8).map(Number);
@@ -16,18 +16,18 @@ export function stealSince(before: { all: number; stolen: number }): number {
   return (now.stolen - before.stolen) / Math.max(1, now.all - before.all);
 }
 
-/** File systems that keep nothing: a sync costs nothing there, so every figure with one would be too good. */
+/** File systems in memory: a sync costs nothing there, so figures would be too good. */
 const inMemory = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
 ]);
 
-/** The name of a file system in memory, or `undefined` for a disk. */
+/** The name of a file system in memory. `undefined` for a disk. */
 export function memoryFileSystemOf(folder: string): string | undefined {
   return inMemory.get(statfsSync(folder).type);
 }
 
-/** Milliseconds of a write of 4 KiB with its sync. */
+/** Milliseconds for a write of 4 KiB with its sync. */
 export function syncCost(folder: string): { p50: number; p99: number } {
   const path = join(folder, `sync-${process.pid}`);
   const file = openSync(path, "w");
@@ -58,7 +58,7 @@ export function describeMachine() {
     processor: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1e9),
-    /** That of the last minute before: above 0.5 or so somebody else is at work. */
+    /** The load of the last minute before: above 0.5 or so other programs are at work. */
     load: loadavg()[0] ?? 0,
     kernel: release(),
     node: process.versions.node,

@@ -1,9 +1,6 @@
 import { quantile } from "./statistics.ts";
 
-/**
- * Milliseconds that these addresses take, one after another and again, until the time is over; of an event stream, until its
- * first byte.
- */
+/** Milliseconds for each of these addresses, again and again until the time is over. For an event stream: until its first byte. */
 export async function readPages({ urls, cookie, ms }: { urls: string[]; cookie: string; ms: number }) {
   const times: number[] = [];
   const until = performance.now() + ms;

@@ -4,12 +4,12 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { endChild } from "../../workshop/children.ts";
 
-/** Where a process may run: what is measured on the first core and all else on the second, or both on both. */
+/** The cores of a process: the measured one has the first core, the others the second, or both share both. */
 export type Place = "server" | "beside" | "anywhere";
 
 const cores: Record<Place, string> = { server: "0", beside: "1", anywhere: "0,1" };
 
-/** Whether the server can have a core for itself. */
+/** Whether the server can have its own core. */
 export const canPin = availableParallelism() > 1 && hasCommand("taskset");
 
 export function hasCommand(name: string): boolean {
@@ -21,7 +21,7 @@ export function hasCommand(name: string): boolean {
   }
 }
 
-/** This process, too, keeps away from the server's core. */
+/** Keeps this process off the server's core. */
 export function stepAside(): void {
   if (canPin) execFileSync("taskset", ["-a", "-c", "-p", cores.beside, String(process.pid)], { stdio: "ignore" });
 }
@@ -32,23 +32,23 @@ const folders = new Set<string>();
 export interface StartOptions {
   place: Place;
   env?: Record<string, string>;
-  /** With `ipc` the child talks by messages. Default `pipe`: by its standard output. */
+  /** `ipc`: the child sends messages. Default `pipe`: it writes to its standard output. */
   channel?: "ipc" | "pipe";
-  /** It does its work and ends. Default: that it ends by itself is reported. */
+  /** The child does its work and ends. Default: its end is reported. */
   mayEnd?: boolean;
 }
 
-/** What it writes to its standard error is kept for `failureOf`. */
+/** Starts a process. `failureOf` has the text of its standard error. */
 export function start(
   command: string[],
   { place, env = {}, channel = "pipe", mayEnd = false }: StartOptions,
 ): ChildProcess {
   const [file = "", ...rest] = canPin ? ["taskset", "-c", cores[place], ...command] : command;
   const child = spawn(file, rest, {
-    // An option of the caller's Node, such as one of tsx, must not slow down what is measured.
+    // Options of the caller's Node, such as those of tsx, must not slow the measured process.
     env: { ...process.env, NODE_OPTIONS: "", ...env },
     stdio: channel === "ipc" ? ["ignore", "inherit", "inherit", "ipc"] : ["ignore", "pipe", "pipe"],
-    // Ctrl-C in a terminal goes to the whole process group; who ends when is said here alone.
+    // Ctrl-C in a terminal goes to the whole process group, but this module alone decides who ends.
     detached: true,
   });
   running.add(child);
@@ -64,7 +64,7 @@ export function start(
   return child;
 }
 
-/** The first line of its standard output. @throws when it ends without one, which it has to do in a minute */
+/** The first line of its standard output. @throws when it ends without one, or after a minute */
 export async function firstLine(child: ChildProcess): Promise<string> {
   let text = "";
   const lastResort = setTimeout(() => child.kill("SIGKILL"), 60_000);
@@ -88,7 +88,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await endChild(child, [["SIGKILL", 15_000]]);
 }
 
-/** On the disk of `root`, never under a `/tmp` that may be memory. */
+/** Creates a folder on the disk of `root`, as `/tmp` may be in memory. */
 export function createFolder(root: string): string {
   const folder = mkdtempSync(join(root, "tocsin-bench-"));
   folders.add(folder);
@@ -100,7 +100,7 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Each wait for one of them ends with an error then. */
+/** Kills all children. Each wait for one then ends with an error. */
 export function killAll(): void {
   for (const child of running) {
     ending.add(child);
@@ -108,25 +108,25 @@ export function killAll(): void {
   }
 }
 
-/** At the end, however it comes: nothing runs on and nothing is left on the disk. */
+/** Cleans up at any end: no process and no data remain. */
 export function cleanUp(): void {
   killAll();
   for (const folder of folders) removeFolder(folder);
 }
 
-/** Processor time of all threads so far, in milliseconds, in the steps of the kernel's clock (10 ms). */
+/** The processor time of all threads, in milliseconds, in the steps of the kernel's clock (10 ms). */
 export function cpuOf(pid: number): number {
   const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const [user = 0, system = 0] = fields.split(" ").slice(11, 13).map(Number);
   return 10 * (user + system);
 }
 
-/** What a process has had written to the disk so far. */
+/** The bytes that a process has had written to the disk. */
 export function bytesWritten(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 }
 
-/** Processor time as `cpuOf`, with all processes that it has started and that run, or that it has outlived. */
+/** Processor time as `cpuOf`, with all its running or ended children. */
 export function cpuOfAll(pid: number): number {
   const stats = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -139,14 +139,14 @@ export function cpuOfAll(pid: number): number {
         if (own === pid) return [user + system + ofChildren + systemOfChildren];
         return parent === pid ? [user + system] : [];
       } catch {
-        // It has just ended.
+        // The process has just ended.
         return [];
       }
     });
   return 10 * stats.reduce((sum, ticks) => sum + ticks, 0);
 }
 
-/** Megabytes (10^6) in memory now, and at most since its start. */
+/** Megabytes (10^6) in memory: now, and the most since its start. */
 export function memoryOf(pid: number): { now: number; most: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (name: string) => (Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]) * 1024) / 1e6;

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** One question over a connection of its own. */
+/** Asks one question over its own connection. */
 export async function querySql<Row extends object>(connectionString: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString });
   await client.connect();

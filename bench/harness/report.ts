@@ -9,16 +9,16 @@ export interface Run {
   startedAt: string;
   seconds: number;
   rounds: number;
-  /** Names of those that were run. */
+  /** The names of the scenarios that ran. */
   scenarios: string[];
   report: Report;
-  /** Scenarios that were run again, or only, by themselves. */
+  /** Scenarios that ran again, or only, by themselves. */
   repeats?: Omit<Run, "report">[];
 }
 
 /**
- * One run of several: a scenario's rows and remarks are those of the last run that has it.
- * @param order names of all scenarios, as the table has them
+ * Merges several runs. A scenario's rows and remarks are from its last run.
+ * @param order names of all scenarios, in the order of the table
  */
 export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): Run {
   const all = [first, ...later];
@@ -43,7 +43,7 @@ export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): 
   };
 }
 
-/** A row with more than this is marked: its figures are of a machine that somebody else used. */
+/** A row with a larger steal is marked: others used the machine meanwhile. */
 const muchSteal = 0.02;
 
 const columns = ["what", "figure", "Tocsin", "next to it (ratio)", "aim"];
@@ -83,7 +83,7 @@ function faultsOf({ report: { errors, failures } }: Run): string[] {
   return [...errors.map(({ text }) => `ERROR: ${text}`), ...failures.map(({ text }) => `FAILED: ${text}`)];
 }
 
-/** For a terminal. */
+/** The report for a terminal. */
 export function showReport(run: Run): string {
   const { rows, notes } = run.report;
   const cells = [columns, ...rows.map((row) => cellsOf(row))];
@@ -95,8 +95,8 @@ export function showReport(run: Run): string {
 const showMedian = ({ median }: Spread, unit = "") => showSpread({ median, least: median, most: median }, unit);
 
 /**
- * For `docs/measurements.md`: the medians of the figures that have an aim, of several sizes of a log those of the largest. The
- * runs' own files have the others, the least and the most.
+ * The report for `docs/measurements.md`: medians of figures with an aim, only for the largest log. The runs' own files have the
+ * others, with least and most.
  */
 export function toMarkdown(run: Run): string {
   const { notes } = run.report;
@@ -126,8 +126,8 @@ export function toMarkdown(run: Run): string {
 }
 
 /**
- * The document with another table; what people wrote around it stays.
- * @throws when it has no place for one
+ * Replaces the document's table. The text around it stays.
+ * @throws when the document has no place for a table
  */
 export function replaceTable(document: string, table: string): string {
   const [begin, end] = ["<!-- npm run bench writes from here -->", "<!-- to here -->"];

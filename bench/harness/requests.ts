@@ -1,10 +1,10 @@
-/** Whose door is knocked at: Tocsin's hook (the bare server takes the same), or Alertmanager's API. */
+/** The receiver of alerts: Tocsin's hook (also of the bare server), or Alertmanager's API. */
 export type Dialect = "tocsin" | "alertmanager";
 
 export interface Target {
   url: string;
   dialect: Dialect;
-  /** For the processor time that is spent meanwhile. */
+  /** The process whose processor time is measured. */
   pid: number;
 }
 
@@ -14,7 +14,7 @@ const placeholder = `${marker}${"0".repeat(serialLength)}`;
 const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 const note = "n".repeat(960);
 
-/** About 1.5 KB, as an alerting service may send it; each alert is another one and has a key of its own. */
+/** An alert of about 1.5 KB, as an alerting service may send it. Each has its own key. */
 function tocsinAlert(): unknown {
   return {
     eventId: `${process.pid}-${placeholder}`,
@@ -35,7 +35,7 @@ function tocsinAlert(): unknown {
   };
 }
 
-/** The same facts, where Alertmanager has them. */
+/** The same facts in Alertmanager's form. */
 function alertmanagerAlert(): unknown {
   return {
     labels: { alertname: "TVL", alert: placeholder, metric, chain: "eth", token: "USDC", severity: "warning" },
@@ -52,7 +52,9 @@ function alertmanagerAlert(): unknown {
 
 export interface Request {
   bytes: Buffer;
-  /** Writes the serial number of the next alert into the bytes: a load that wrote each body anew would be as dear as the server. */
+  /**
+   * Writes the serial number of the next alert into the bytes. To write each body anew would cost as much as the server's work.
+   */
   stamp(serial: number): void;
 }
 
@@ -76,7 +78,7 @@ export function createRequest({ url, dialect }: Target, keepAlive: boolean): Req
   };
 }
 
-/** The serial numbers that a request names, each as often as it does. */
+/** The serial numbers that a request names, with repeats. */
 export function serialsIn(request: Buffer): number[] {
   const serials: number[] = [];
   for (let at = request.indexOf(marker); at >= 0; at = request.indexOf(marker, at + 1)) {
@@ -86,7 +88,7 @@ export function serialsIn(request: Buffer): number[] {
   return serials;
 }
 
-/** The serial number of the first alert that a message names; -1 when it names none. */
+/** The serial number of the first alert in a message. -1 without any. */
 export function serialIn(message: Buffer): number {
   const at = message.indexOf(marker);
   if (at < 0) return -1;

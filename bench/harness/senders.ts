@@ -4,9 +4,9 @@ import { createRequest, type Target } from "./requests.ts";
 export interface SenderOptions {
   target: Target;
   connections: number;
-  /** Default true; else each request has a connection of its own. */
+  /** Default true. False: each request has its own connection. */
   keepAlive?: boolean;
-  /** Asked whenever a connection is free; `false` lets it wait for `wake`. Default: always. */
+  /** Asked whenever a connection is free. `false` makes it wait for `wake`. Default: always true. */
   mayStart?(): boolean;
   sent?(serial: number): void;
   /** Status 0: the connection ended without an answer. */
@@ -15,13 +15,13 @@ export interface SenderOptions {
 
 export interface Senders {
   wake(): void;
-  /** Sends no more, and resolves when all that are under way are answered. */
+  /** Stops sending, and resolves when all requests are answered. */
   end(): Promise<void>;
 }
 
 let nextSerial = 1;
 
-/** Raw sockets, one request in flight on each, every alert another. */
+/** Raw sockets with one request in flight on each, every alert different. */
 export function startSenders(options: SenderOptions): Senders {
   const { target, connections, keepAlive = true, mayStart = () => true } = options;
   const { hostname, port } = new URL(target.url);
@@ -77,7 +77,7 @@ export function startSenders(options: SenderOptions): Senders {
       opened.on("close", () => {
         if (socket !== opened) return;
         socket = undefined;
-        // Not at once: a server that is gone would be asked without end.
+        // Delayed, or a server that is gone would get requests without end.
         if (isUnderWay) setTimeout(settle, 20, 0);
       });
       return opened;
@@ -105,7 +105,7 @@ export function startSenders(options: SenderOptions): Senders {
 
 let lengthBefore = 0;
 
-/** Answers that are accepted are of one length, which is read from their headers once. */
+/** Accepted answers have one length, which is read from their headers once. */
 function isComplete(answer: Buffer): boolean {
   if (answer.length === lengthBefore) return true;
   const end = answer.indexOf("\r\n\r\n");
@@ -120,7 +120,7 @@ function statusOf(answer: Buffer): number {
   return Number(answer.toString("latin1", 9, 12));
 }
 
-/** Tocsin says 202, Alertmanager 200. */
+/** Tocsin answers 202, Alertmanager 200. */
 export function isAccepted(status: number): boolean {
   return status >= 200 && status < 300;
 }

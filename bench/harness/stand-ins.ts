@@ -5,20 +5,20 @@ import { serialIn } from "./requests.ts";
 export type StandInKind = "webhook" | "telegram" | "mail";
 
 /**
- * The receivers of what a server sends: they take all that comes, as cheaply as it can (raw sockets; 10 µs a message,
- * where the servers take hundreds). The strict stand-ins of `workshop` are for what is right, not for what is quick.
+ * The receivers of a server's messages. They accept everything as cheaply as possible (raw sockets, 10 µs a message; the servers
+ * take hundreds). The strict stand-ins of `workshop` check correctness, not speed.
  */
 interface StandIn {
   server: Server;
   sockets: Set<Socket>;
-  /** How many messages it has taken. */
+  /** The number of received messages. */
   messages: number;
 }
 
 let standIn: StandIn | undefined;
 let onArrival: (serial: number, at: number) => void = () => {};
 
-/** One at a time. Returns its port. */
+/** Opens the one stand-in, and closes the last. Returns its port. */
 export async function openStandIn(kind: StandInKind): Promise<number> {
   await closeStandIn();
   const opened: StandIn = {
@@ -54,7 +54,7 @@ export async function closeStandIn(): Promise<void> {
   await once(closing.server, "close");
 }
 
-/** Each message that names an alert, with the time (`performance.now()`) of its last byte. */
+/** Calls back for each message that names an alert, with the time (`performance.now()`) of its last byte. */
 export function listen(listener: (serial: number, at: number) => void): void {
   onArrival = listener;
 }
@@ -73,7 +73,7 @@ function takeRequests(socket: Socket, arrived: (message: Buffer) => void, standI
       const body = buffered.subarray(end + 4, whole);
       buffered = buffered.subarray(whole);
       if (!/^\S+ \/bot[^/]+\/get/.test(head)) arrived(body);
-      // A bot waits for its updates; a stand-in that answers at once is asked again at once.
+      // A bot waits for its updates. After an immediate answer it would ask again at once.
       if (head.includes("/getUpdates")) setTimeout(answer, 5_000, socket, head, standIn);
       else answer(socket, head, standIn);
     }

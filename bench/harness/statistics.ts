@@ -1,4 +1,4 @@
-/** The least of the values that so large a share of them does not exceed (nearest rank). */
+/** The smallest value that this share of the values does not exceed (nearest rank). */
 export function quantile(values: number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
@@ -10,9 +10,7 @@ export interface Spread {
   most: number;
 }
 
-/**
- * The spread of the values that there are: a round that failed gave none. The median of an even number is between the middle two.
- */
+/** The spread of the present values: a failed round has none. The median of an even number is between the middle two. */
 export function spreadOf(values: number[]): Spread {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   const at = (index: number) => sorted[index] ?? Number.NaN;
@@ -24,7 +22,7 @@ export function spreadOf(values: number[]): Spread {
   };
 }
 
-/** `0.52 (0.48 to 0.55)`; of a single value only that. Three digits, as more would be noise. */
+/** `0.52 (0.48 to 0.55)`, or a single value alone. Three digits, as more would be noise. */
 export function showSpread({ median, least, most }: Spread, unit = ""): string {
   if (!Number.isFinite(median)) return "-";
   const range = least === most ? "" : ` (${showNumber(least)} to ${showNumber(most)})`;

@@ -3,8 +3,8 @@ import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { serialsIn } from "./requests.ts";
 
 /**
- * Looks each alert that was answered 202 up by its number in the database of a relay, which may be at work: a count alone
- * would not tell one that is lost from one that the relay has told itself (a notice).
+ * Looks up each alert that was answered 202, by its number, in the database of a relay, which may be running. A count alone could
+ * not tell a lost alert from one of the relay's own (a notice).
  */
 export function lookUp(folder: string, accepted: readonly number[]): { missing: number; doubled: number } {
   const times = new Map<number, number>();

@@ -1,9 +1,9 @@
 import { killAll } from "./processes.ts";
 
 /**
- * Runs something that starts processes and waits for them. When it is too late all of them are killed, so that each wait for one
- * ends with an error and the run cleans up behind itself; when it fails, too, as a load may continue that nobody asked for.
- * @throws its error, or that it was not done in time
+ * Runs a function that starts processes and waits for them. After the time all are killed, so each wait ends with an error and the
+ * run cleans up. After a failure they are killed too, as a load may still run.
+ * @throws the function's error, or that it was too late
  */
 export async function within<T>(seconds: number, run: () => Promise<T>): Promise<T> {
   let isLate = false;

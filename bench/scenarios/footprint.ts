@@ -7,7 +7,7 @@ import { alertmanagers, type Measure, tocsins } from "../servers/contenders.ts";
 import { type BenchedServer, launchBareNode } from "../servers/server.ts";
 import { allRouted, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
 
-/** On a log that is there already, as after each upgrade. */
+/** The start on an existing log, as after an upgrade. */
 export const startUp: Scenario = {
   name: "start",
   what: "from the start of the process to the first 202, and the memory of one that waits",
@@ -57,7 +57,7 @@ async function timeStart(bench: Bench, launch: () => Promise<BenchedServer>) {
   }
 }
 
-/** What is held per alert shows after many; Alertmanager holds all of them. */
+/** Memory per alert shows only after many alerts. Alertmanager holds all of them. */
 export const memory: Scenario = {
   name: "memory",
   what: "memory after 100,000 alerts at once, when all are routed",

@@ -9,7 +9,7 @@ import { readStatus } from "../servers/tocsin.ts";
 interface Shape {
   connections: number;
   keepAlive?: boolean;
-  /** The aims, by the cores that the server may use. */
+  /** The aims, by the server's cores. */
   aims?: Partial<Record<Place, string>>;
 }
 
@@ -22,7 +22,7 @@ const shapes: Shape[] = [
   { connections: 64, keepAlive: false },
 ];
 
-/** Accepting alone: what a sender sees. What is left to be routed when the load stops is shown next to it. */
+/** Only accepting, as senders see it. The alerts that are not routed at the end of the load are shown next to it. */
 export const intake: Scenario = {
   name: "intake",
   what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",

@@ -9,7 +9,7 @@ import { sampleWords } from "../sample-alerts.ts";
 import type { BenchedServer } from "../servers/server.ts";
 import { adminToken, allRouted, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
 
-/** What a reader waits, alone and while the door takes all it can; the aims are for each length of the log. */
+/** The wait of a reader, alone and under full intake. The aims are for each length of the log. */
 export const pages: Scenario = {
   name: "pages",
   what: "pages, searches and API at 10 thousand and at 1 million stored alerts, alone and in a flood",
@@ -23,7 +23,7 @@ export const pages: Scenario = {
   },
 };
 
-/** The cache is of this schema only. */
+/** The cache holds logs of this schema only. */
 const schema = readdirSync("src/store/sqlite/migrations").sort().at(-1);
 
 async function layDownLog({ cache }: Bench, alerts: number, folder: string): Promise<void> {
@@ -35,7 +35,7 @@ async function layDownLog({ cache }: Bench, alerts: number, folder: string): Pro
   if (code !== 0) throw new Error(`a log of ${alerts} alerts could not be written to ${folder}`);
   if (kept === undefined) return;
   mkdirSync(resolve(cache ?? ""), { recursive: true });
-  // Not there until it is whole.
+  // Copied under another name first, so a partial copy is never used.
   cpSync(folder, `${kept}-${process.pid}`, { recursive: true });
   renameSync(`${kept}-${process.pid}`, kept);
 }
@@ -60,7 +60,7 @@ async function readingsOf(server: BenchedServer, cookie: string): Promise<Readin
       aims: quick,
     },
     { name: "searches", paths: Object.values(sampleWords).map((word) => `/?q=${word}`), aims: search },
-    // Most alerts have the word and hardly any the rest, so that much is looked at and little found.
+    // Most alerts have the word, and hardly any meet the rest: much is read and little found.
     { name: "worst search", paths: [`/?q=${sampleWords.everywhere}&destination=pager&severity=info`], aims: search },
     { name: "alert page", paths: data.map(({ id }) => `/alerts/${id}`), aims: quick },
     { name: "event stream, to its first byte", paths: ["/api/stream"], aims: quick },
@@ -101,7 +101,7 @@ async function measure(bench: Bench, alerts: number, folder: string): Promise<vo
           const before = (await readStatus(server)).alerts.total;
           const startedAt = performance.now();
           const flooder = startDriver();
-          // It ends with its process, when all is read.
+          // The process ends when all is read, and the load with it.
           flooder.call("flood", { target: server.target, connections: 64, warmUpMs: 0, ms: 3_600_000 }).catch(() => {});
           await sleep(ms);
           for (const { name, paths } of readings) sample[`${name} flooded`] = (await read(paths)).p95;

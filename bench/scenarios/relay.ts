@@ -6,7 +6,7 @@ import { alertmanagers, type Measure, tocsins, withServer } from "../servers/con
 import { type BenchedServer, startFloor } from "../servers/server.ts";
 import { quickDesk, relayConfig } from "../servers/tocsin.ts";
 
-/** Tocsin and, where it can, Alertmanager, each sending a message an alert to a stand-in of this kind. */
+/** Tocsin and, where possible, Alertmanager. Each sends one message for each alert to a stand-in of this kind. */
 export function relayContenders(bench: Bench, kind: StandInKind, measure: Measure): Contender[] {
   const own = tocsins(bench, { kind, configOf: (port) => relayConfig(kind, port) }, measure);
   return kind === "mail" ? own : [...own, ...alertmanagers(bench, { kind }, measure)];
@@ -14,7 +14,7 @@ export function relayContenders(bench: Bench, kind: StandInKind, measure: Measur
 
 const names: Record<StandInKind, string> = { webhook: "a webhook", telegram: "a Telegram chat", mail: "a mailbox" };
 
-/** A relay runs for weeks, and one that has just started is not compiled yet: both are measured, and an alert that comes alone. */
+/** A relay runs for weeks, and the code of a new one is not compiled yet. Both states are measured, and single alerts. */
 const phasesOf = (kind: StandInKind): Phase[] => {
   const few = kind === "mail";
   return [
@@ -65,7 +65,7 @@ function figuresOf(kind: StandInKind): Figure[] {
   }));
 }
 
-/** One message an alert, without a pace: what the way from the hook to the chat can bear. */
+/** One message for each alert, without a pace: the limit of the way from hook to chat. */
 export function createRelayScenario(kind: StandInKind): Scenario {
   return {
     name: `relay-${kind}`,
@@ -83,14 +83,14 @@ export function createRelayScenario(kind: StandInKind): Scenario {
   };
 }
 
-/** Routes that do not take the alert, before the one that does. */
+/** Routes before the matching one that do not take the alert. */
 const others = Array.from({ length: 200 }, (_, index) => ({
   name: `other-${index}`,
   match: { title: { equals: [`another alert ${index}`] } },
   to: ["desk"],
 }));
 
-/** As many that use what a route can say, and do not take the alert either. */
+/** As many routes with all kinds of conditions that do not take the alert either. */
 const richOthers = others.map(({ match: { title }, ...route }, index) => ({
   ...route,
   match: {
@@ -115,7 +115,7 @@ const inhibit = others
   .slice(0, 20)
   .map(({ name, match }) => ({ name, while: match, hold: { chain: "base" }, equal: ["chain"] }));
 
-/** What a large configuration costs: the same relay with one route, or one destination, next to it. */
+/** The cost of a large configuration: the same relay with one route, or one destination, for comparison. */
 export const growth: Scenario = {
   name: "growth",
   what: "relaying to webhooks with 201 routes, and to 50 destinations, beside one of each",
@@ -151,7 +151,7 @@ export const growth: Scenario = {
   },
 };
 
-/** The last two digits of the alert's number say which desk gets it. */
+/** The last two digits of the alert's number decide the desk. */
 function toFifty(port: number): Record<string, unknown> {
   const desks = Array.from({ length: 50 }, (_, index) => `desk-${index}`);
   return {
@@ -164,7 +164,7 @@ function toFifty(port: number): Record<string, unknown> {
   };
 }
 
-/** What a lone alert waits, from the first byte of its POST to the last of its message. */
+/** The wait of a single alert, from the first byte of its POST to the last of its message. */
 export function createLatencyScenario(kind: "webhook" | "telegram"): Scenario {
   const name = kind === "webhook" ? "a webhook" : "a Telegram chat";
   return {

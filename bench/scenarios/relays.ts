@@ -7,12 +7,12 @@ import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.
 import { type BenchedServer, startGraphileWorker } from "../servers/server.ts";
 import { quickDesk, sinkUrl, startTocsin } from "../servers/tocsin.ts";
 
-/** Each is a lane of its own, so that several relays have a share of them. */
+/** Each is a lane of its own, so several relays can share them. */
 const sinks = 6;
-/** Alerts that are under way in all, so that nobody waits for the load. */
+/** The most alerts under way, enough that no relay waits for the load. */
 const underWay = 500;
 const connections = 48;
-/** A relay runs for weeks: what a process takes until its code is compiled is not measured. Three share the same alerts. */
+/** A relay runs for weeks, so the time before its code is compiled is not measured. Three relays share the same alerts. */
 const warmUpMs = 6_000;
 const warmUpAlertsEach = 6_000;
 
@@ -24,7 +24,7 @@ interface Place {
 
 type StartRelays = (count: number, place: Place) => Promise<BenchedServer>[];
 
-/** Alerts go to one of the sinks each, by their number. */
+/** Each alert goes to one of the sinks, by its number. */
 function sharedConfig(port: number): Record<string, unknown> {
   const names = Array.from({ length: sinks }, (_, index) => `desk${index}`);
   const digits = ["[06]$", "[17]$", "[28]$", "[39]$", "4$", "5$"];
@@ -78,7 +78,7 @@ async function measure(
   );
 }
 
-/** What several relays on one PostgreSQL bear together, next to one on SQLite and next to a queue on the same server. */
+/** The throughput of several relays on one PostgreSQL, compared with one on SQLite and with a queue on the same server. */
 export const relays: Scenario = {
   name: "relays",
   what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL, all on all cores",

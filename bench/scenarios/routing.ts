@@ -3,7 +3,7 @@ import { canPin } from "../harness/processes.ts";
 import { tocsins } from "../servers/contenders.ts";
 import { adminToken } from "../servers/tocsin.ts";
 
-/** What a flood that never ends may bring: the load waits where more than a second's worth is not routed. */
+/** The rate of routing under an endless flood. The load waits when more than a second's alerts are unrouted. */
 export const routing: Scenario = {
   name: "routing",
   what: "alerts accepted and routed without end, so that the backlog does not grow",

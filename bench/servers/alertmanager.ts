@@ -10,8 +10,8 @@ export const hasAlertmanager = hasCommand(command);
 export const installHint = `sudo apt-get install --no-install-recommends ${command}`;
 
 /**
- * As quick as it can. It holds its alerts in memory and writes a snapshot every quarter of an hour:
- * what it has accepted, a crash loses.
+ * Alertmanager at its quickest. It holds alerts in memory and writes a snapshot every quarter of an hour, so a crash loses
+ * accepted alerts.
  */
 export async function startAlertmanager(options: AlertmanagerOptions): Promise<BenchedServer> {
   const server = await launchAlertmanager(options);
@@ -30,13 +30,13 @@ export async function startAlertmanager(options: AlertmanagerOptions): Promise<B
 interface AlertmanagerOptions {
   place: Place;
   folder: string;
-  /** Where it relays to. */
+  /** The receiver of its messages. */
   receiver: { kind: "webhook" | "telegram"; port: number };
-  /** All alerts in one message, as is usual; so it has next to nothing to send. Default: a message each. */
+  /** All alerts in one message, the usual setting, so it has little to send. Default: one message for each alert. */
   isGrouped?: boolean;
 }
 
-/** Does not wait until it is ready. */
+/** Does not wait until the server is ready. */
 export async function launchAlertmanager(options: AlertmanagerOptions): Promise<BenchedServer> {
   const { place, folder, receiver, isGrouped = false } = options;
   const root = `http://127.0.0.1:${receiver.port}`;

@@ -5,7 +5,7 @@ import { hasAlertmanager, startAlertmanager } from "./alertmanager.ts";
 import type { BenchedServer } from "./server.ts";
 import { digestConfig, startTocsin } from "./tocsin.ts";
 
-/** Where a server keeps its data, and where its messages go. */
+/** The server's data folder, and the receiver of its messages. */
 interface Surroundings {
   folder: string;
   port: number;
@@ -13,7 +13,7 @@ interface Surroundings {
 
 export type Measure = (server: BenchedServer, surroundings: Surroundings) => Promise<Sample>;
 
-/** Fresh servers with a folder and a stand-in of their own, all gone afterwards. */
+/** Runs with new servers, each with a folder and a stand-in, which are removed afterwards. */
 export function withServers<T>(
   bench: Bench,
   kind: StandInKind,
@@ -57,7 +57,7 @@ export interface TocsinSettings {
   configOf?: (port: number) => Record<string, unknown>;
 }
 
-/** Each checkout of Tocsin. */
+/** One contender for each checkout of Tocsin. */
 export function tocsins(bench: Bench, settings: TocsinSettings, measure: Measure): Contender[] {
   const { kind, place = "server", configOf = () => digestConfig } = settings;
   return bench.checkouts.map(({ name, folder: checkout }) => ({
@@ -71,7 +71,7 @@ export function tocsins(bench: Bench, settings: TocsinSettings, measure: Measure
   }));
 }
 
-/** Where it is installed. */
+/** Alertmanager, where it is installed. */
 export function alertmanagers(
   bench: Bench,
   { kind, place = "server", isGrouped }: { kind: "webhook" | "telegram"; place?: Place; isGrouped?: boolean },

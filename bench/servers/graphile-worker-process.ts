@@ -1,6 +1,6 @@
 /**
- * A relay as it would be built on graphile-worker: a POST is a job, which is committed before the answer, and the job posts the
- * body on. Set for throughput, as its manual says: jobs are fetched many at a time, and are completed together.
+ * A relay on graphile-worker: a POST becomes a job, which is committed before the answer, and the job posts the body on. Set for
+ * throughput, by its manual: jobs are fetched and completed in batches.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

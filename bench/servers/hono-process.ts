@@ -1,4 +1,4 @@
-/** What the hook is measured against: the same Hono, which reads the JSON, keeps nothing and answers 202. */
+/** The comparison for the hook: the same Hono, which reads the JSON, stores nothing and answers 202. */
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 

@@ -5,8 +5,8 @@ import { querySql } from "../harness/query-sql.ts";
 export type BenchedPostgres = Awaited<ReturnType<typeof startBenchedPostgres>>;
 
 /**
- * A PostgreSQL as it is installed, but for room in memory, in a folder of its own below this one. Whatever is committed is
- * synced: `fsync` and `synchronous_commit` are on.
+ * A PostgreSQL with default settings except for more memory, in a folder below this one. Commits are synced: `fsync` and
+ * `synchronous_commit` are on.
  */
 export async function startBenchedPostgres(folder: string) {
   const settings = { shared_buffers: "512MB", max_wal_size: "2GB", autovacuum: "on" };
@@ -14,14 +14,14 @@ export async function startBenchedPostgres(folder: string) {
   return {
     /** The id of the server's first process. */
     pid: server.pid(),
-    /** Runs with an empty database of its own, which goes afterwards. */
+    /** Runs with an empty database, which is removed afterwards. */
     async withDatabase<T>(run: (url: string) => Promise<T>): Promise<T> {
       const { url, drop } = await makeScratchDatabase(server.url, "bench");
       try {
         return await run(url);
       } finally {
         await drop(0);
-        // What one leaves to be written is not the next one's.
+        // Pending writes of one run must not slow the next.
         await querySql(server.url, "CHECKPOINT");
       }
     },

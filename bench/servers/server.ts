@@ -8,12 +8,12 @@ import type { Dialect, Target } from "../harness/requests.ts";
 export interface BenchedServer {
   target: Target;
   process: ChildProcess;
-  /** As for a browser, without a slash at the end. */
+  /** The address for a browser, without a trailing slash. */
   origin: string;
   stop(): Promise<void>;
 }
 
-/** @param hook where below its origin it takes alerts */
+/** @param hook the path for alerts below the origin */
 export function serverOf(
   child: ChildProcess,
   origin: string,
@@ -28,7 +28,7 @@ export function serverOf(
   };
 }
 
-/** A program of this folder, which writes its port as the first line. */
+/** Starts a program of this folder, which writes its port as the first line. */
 async function startOwn(file: URL, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
   const child = start([process.execPath, "--import", "tsx", fileURLToPath(file)], { place, env });
   const { port } = JSON.parse(await firstLine(child)) as { port: number };
@@ -38,7 +38,7 @@ async function startOwn(file: URL, place: Place, env?: Record<string, string>): 
 /** The bare server, see `hono-process.ts`. */
 export const startHono = (place: Place) => startOwn(new URL("hono-process.ts", import.meta.url), place);
 
-/** See `graphile-worker-process.ts`. The schema is made by the first that starts. */
+/** See `graphile-worker-process.ts`. The first process creates the schema. */
 export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: string[]) =>
   startOwn(new URL("graphile-worker-process.ts", import.meta.url), place, {
     DATABASE_URL: databaseUrl,
@@ -46,9 +46,9 @@ export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: st
   });
 
 /**
- * The least that a durable relay with SQLite costs: one route, one webhook, no pages, two commits an alert.
+ * The lowest cost of a durable relay with SQLite: one route, one webhook, no pages, two commits an alert.
  * @param file the program, see `--floor`
- * @param sinkPort where it relays to
+ * @param sinkPort the port of the receiver
  */
 export async function startFloor(file: string, folder: string, sinkPort: number): Promise<BenchedServer> {
   const port = await freePort();
@@ -59,7 +59,7 @@ export async function startFloor(file: string, folder: string, sinkPort: number)
   return serverOf(child, `http://127.0.0.1:${port}`, "/");
 }
 
-/** What the runtime alone takes. Does not wait until it answers. */
+/** The runtime alone. Does not wait until it answers. */
 export async function launchBareNode(): Promise<BenchedServer> {
   const port = await freePort();
   const code = `require("http").createServer((q, r) => { q.resume(); r.writeHead(202).end() }).listen(${port}, "127.0.0.1")`;

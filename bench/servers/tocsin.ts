@@ -15,26 +15,26 @@ type Config = Record<string, unknown>;
 
 export interface TocsinOptions {
   place: Place;
-  /** The built checkout that is measured. */
+  /** The measured, built checkout. */
   checkout: string;
-  /** Database and configuration. */
+  /** The folder of database and configuration. */
   folder: string;
-  /** What else stands in its configuration file. */
+  /** Further parts of its configuration file. */
   config: Config;
-  /** The address of a PostgreSQL. Default: the log is in `folder`. */
+  /** The address of a PostgreSQL. Default: a log in `folder`. */
   databaseUrl?: string;
-  /** Where a stand-in for Telegram or mail listens. */
+  /** The port of a stand-in for Telegram or mail. */
   standInPort?: number;
 }
 
-/** Everything on, as a user has it: every alert is fsynced before its answer. */
+/** Starts Tocsin with everything on, as users have it: every alert is fsynced before its answer. */
 export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
   const child = launch(options, 0);
   const { data } = JSON.parse(await firstLine(child)) as { data: { url: string } };
   return serverOf(child, data.url, hook);
 }
 
-/** Does not wait until it answers. */
+/** Does not wait until the server answers. */
 export async function launchTocsin(options: TocsinOptions): Promise<BenchedServer> {
   const port = await freePort();
   const child = launch(options, port);
@@ -68,7 +68,7 @@ function launch(options: TocsinOptions, port: number): ChildProcess {
 
 export const sinkUrl = (port: number) => `http://127.0.0.1:${port}/sink`;
 
-/** A destination that gets a message an alert, as quick as it can. */
+/** A destination that gets one message for each alert, as quickly as possible. */
 export function quickDesk(kind: StandInKind, port: number): Config {
   const desk = {
     webhook: { type: "webhook", url: sinkUrl(port), allowInternal: ["127.0.0.1"] },
@@ -82,7 +82,7 @@ export function relayConfig(kind: StandInKind, port: number): Config {
   return { destinations: { desk: quickDesk(kind, port) }, delivery: { telegramBotPace: {} } };
 }
 
-/** Digests to a Telegram group, at the pace that everybody has. */
+/** Digests to a Telegram group, at the default pace. */
 export const digestConfig: Config = { destinations: { desk: { type: "telegram", chatId: "-1001" } } };
 
 interface Status {
@@ -97,7 +97,7 @@ export async function readStatus({ origin }: BenchedServer): Promise<Status> {
   return ((await answer.json()) as { data: Status }).data;
 }
 
-/** Resolves when nothing waits to be routed. */
+/** Resolves when no alert waits for routing. */
 export async function allRouted(server: BenchedServer): Promise<void> {
   while ((await readStatus(server)).queue.unrouted > 0) await sleep(250);
 }
