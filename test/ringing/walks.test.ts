@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Severity } from "../../src/core/alert.ts";
-import type { RingRule } from "../../src/core/ring.ts";
+import type { RingEvent, RingRule } from "../../src/core/ring.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { tellAll } from "./model.ts";
 import { eventsOf, hour, judgeAll, minute, type Step } from "./sample.ts";
@@ -57,4 +57,30 @@ test(`${walks} walks of a price ring as a model says that counts everything agai
   // Each way out was taken often.
   for (const one of ["news", "ring", "edit", "end", "held", "muted"])
     expect(told.get(one), one).toBeGreaterThan(0.3 * walks);
+});
+
+test("what was held back is counted since the last ring, with its worst and its bounds", () => {
+  for (let seed = 0; seed < 100; seed += 1) {
+    let held: RingEvent[] = [];
+    let [toldAt, isTold] = [Number.POSITIVE_INFINITY, false];
+    const events = eventsOf(walk(seed));
+    for (const [index, { rings, asNew, damped, summaryDueAt }] of judgeAll(events).entries()) {
+      const event = events[index] as RingEvent;
+      isTold ||= toldAt <= event.at;
+      toldAt = summaryDueAt ?? Number.POSITIVE_INFINITY;
+      if (isTold && (rings || event.at - (events[index - 1]?.at ?? 0) >= 6 * hour)) held = [];
+      if (!rings && event.status !== "resolved") {
+        held.push(event);
+        isTold = false;
+      }
+      if (held.length > 0) {
+        const values = held.map(({ value }) => value as number);
+        const bounds = { lowest: Math.min(...values), highest: Math.max(...values) };
+        expect(damped).toMatchObject({ count: held.length, sinceAt: held[0]?.at, ...bounds });
+        const far = (value: number) => Math.abs(value - 100);
+        expect(far(Number(damped?.worst.value))).toBe(Math.max(...values.map(far)));
+      }
+      if (asNew || rings) held = [];
+    }
+  }
 });
