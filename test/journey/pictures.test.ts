@@ -80,6 +80,7 @@ describe("the picture of an alert", () => {
     expect(messages.at(-1)?.picture?.width).toBeGreaterThan(400);
     const plain = world.chat.calls().filter(({ parameters }) => parameters.chat_id === opsChat);
     expect(plain.filter(({ method }) => method.startsWith("edit"))).toEqual([]);
+    expect(await (await again.api("/metrics")).text()).toContain('tocsin_pictures_total{result="joined"} 1\n');
     expect(await again.stop()).toBe(0);
   });
 });
