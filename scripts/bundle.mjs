@@ -82,13 +82,13 @@ const findWorkshopsOwn = {
 };
 
 /**
- * Writes what V8 keeps or runs badly as the same in other words:
+ * Rewrites code that V8 stores or runs badly:
  *
  * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. Where a literal begins with a spread and has more behind it, the V8 of Node 20
  *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0027.
- * - `"\u2026"` for `"…"`. V8 keeps the source of what is loaded, and one character beyond Latin-1 doubles the memory of its file.
+ * - `"\u2026"` for `"…"`. V8 keeps the source of loaded code, and one character beyond Latin-1 doubles the memory of its file.
  *
- * It comes last, since the bundler takes away what spreads nothing.
+ * It comes last, since the bundler removes empty spreads.
  */
 const writeForV8 = {
   name: "write-for-v8",

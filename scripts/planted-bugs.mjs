@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code as text.
-// The bugs that `scripts/plant-bugs.mjs` plants. `from` stands once in `file`; `tests` are files: at least one has to fail.
-// A file of `dist/` is of the built program, which tests of whole processes run. Those of several relays are in test/relays/planted.ts.
+// The bugs for `scripts/plant-bugs.mjs`. `from` is once in `file`. At least one of the files in `tests` must fail. Tests of whole
+// processes run the built program, so their bugs are in files of `dist/`. The bugs of several relays are in test/relays/planted.ts.
 
 const sqlite = ["test/conformance/stores.test.ts"];
 const postgres = ["test/conformance/postgres-store.test.ts"];

@@ -26,7 +26,6 @@ export const builds = {
 };
 const kept = join(import.meta.dirname, "../node_modules/.cache/postgres");
 
-/** The folder of a fetched version. */
 export const folderOf = (major) => join(kept, builds[major].version);
 
 /** Returns the folder of the version's package. @throws Error with the reason in one line when it cannot be fetched. */

@@ -27,7 +27,7 @@ export interface Comparison {
   /** Tocsin first. Each round runs all of them in turn. */
   contenders: Contender[];
   figures: Figure[];
-  /** Default: the command's number. */
+  /** Default: the number in the command line. */
   rounds?: number;
   /** Printed below the table. */
   note?: string;

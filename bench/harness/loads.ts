@@ -293,7 +293,7 @@ export interface PacedOptions {
 /** Sends one alert at a time: milliseconds from the first byte of the POST to the last byte of the message. */
 export async function pacedAlerts({ target, warmUp, everyMs, count }: PacedOptions) {
   const load = new Load();
-  // A process that has just started is slow for other reasons.
+  // A new process is slow until its code is compiled.
   const sending = load.send({ target, connections: 4, due: warmUp });
   await load.settled();
   const startedAt = performance.now();

@@ -11,7 +11,6 @@ export type StandInKind = "webhook" | "telegram" | "mail";
 interface StandIn {
   server: Server;
   sockets: Set<Socket>;
-  /** The number of received messages. */
   messages: number;
 }
 

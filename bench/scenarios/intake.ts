@@ -9,7 +9,6 @@ import { readStatus } from "../servers/tocsin.ts";
 interface Shape {
   connections: number;
   keepAlive?: boolean;
-  /** The aims, by the server's cores. */
   aims?: Partial<Record<Place, string>>;
 }
 

@@ -57,7 +57,6 @@ export interface TocsinSettings {
   configOf?: (port: number) => Record<string, unknown>;
 }
 
-/** One contender for each checkout of Tocsin. */
 export function tocsins(bench: Bench, settings: TocsinSettings, measure: Measure): Contender[] {
   const { kind, place = "server", configOf = () => digestConfig } = settings;
   return bench.checkouts.map(({ name, folder: checkout }) => ({

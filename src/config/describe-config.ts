@@ -77,7 +77,6 @@ function describeMarket({ upstream, watch, market }: Config): string[] {
   return [...(market.context ? ["context"] : []), ...(market.symbols ? ["symbols"] : [])];
 }
 
-/** Describes a named hook. */
 function describeSource({ name, secret, checks, account, keyPlaces, mapping, definedAt }: SourceSettings) {
   return {
     name,

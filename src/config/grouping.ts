@@ -69,7 +69,6 @@ export const inhibitSchema = z
     }),
   );
 
-/** The list `inhibit:`. */
 export function buildInhibit(values: unknown, problems: ProblemList): Inhibition[] {
   const names = new Set<unknown>();
   const causeOf = new Map<string, string>();

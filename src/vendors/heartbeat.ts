@@ -3,7 +3,7 @@ import type { Secret } from "../core/secret.ts";
 import { hostOf } from "./vendor.ts";
 
 /**
- * Services that notice when a sign of life stops to come, each by the form of its address:
+ * Services that notice a missing sign of life. The form of its address identifies each:
  *
  * | service | address | failure |
  * |---|---|---|

@@ -45,12 +45,10 @@ export function hasSeveralRecipients(type: ChannelType): boolean {
   return byType.get(type)?.hasSeveralRecipients ?? false;
 }
 
-/** The message as people read it. */
 export function readableText(message: Message): string {
   return vendorOf(message.kind).readableText(message);
 }
 
-/** The delivery settings of this type. */
 export function settingsOf(type: ChannelType, settings: DeliverySettings): VendorSettings {
   const { schedule, ambiguous, sendTimeoutMs } = settings;
   return { schedule, ambiguous, sendTimeoutMs, accountPace: {}, ...vendorOf(type).settings?.(settings) };

@@ -79,7 +79,6 @@ export interface Vendor {
   open(destination: Destination, options: ChannelOptions): Promise<ChannelCalls>;
 }
 
-/** Options of every channel. */
 export interface ChannelOptions extends HttpChannelOptions {
   /** For channels that load the pictures of their messages. Default: no pictures. */
   drawPicture?: DrawAlertPicture;

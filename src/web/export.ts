@@ -89,7 +89,7 @@ async function answerExport(
     } catch (thrown) {
       log.error("web.failed", { path: "export", alerts: count, error: String(thrown) });
       yield cutLines[format](count, toAppError(thrown).message);
-      // Now the last line is on its way.
+      // After this turn the last line is on its way.
       await nextTurn();
       if (breakOff === undefined) throw thrown;
       breakOff();

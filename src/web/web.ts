@@ -64,7 +64,7 @@ export async function createWeb(deps: WebDeps) {
   const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
     await next();
-    // The body has no reader. An event stream would keep its place for good.
+    // Nobody reads the body of a HEAD. An event stream would keep its place for good.
     if (c.req.method === "HEAD") await c.res.body?.cancel();
     // `c.header` would read the whole body of a finished answer again, which takes longer than to write it.
     for (const [name, value] of headers) {
@@ -96,7 +96,7 @@ export async function createWeb(deps: WebDeps) {
   app.use(createFormCheck(sessions));
 
   let made: ApiDocument | undefined;
-  /** Made on first use: it takes longer to make than all pages. */
+  /** Made on first use, as it takes longer than all pages together. */
   const document = () => (made ??= createDocument(publicUrl));
   mountApi(app, createHandlers({ ...deps, sessions, streams, answerExport }));
   app.get("/api/openapi.json", (c) => c.json(document()));

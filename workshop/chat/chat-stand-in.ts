@@ -98,7 +98,6 @@ export async function createChatStandIn(options: ChatStandInOptions) {
       if (bot === undefined) throw new Error("the stand-in has no such bot");
       bot.updates.setWebhook(webhook);
     },
-    /** A person deletes a message. */
     deleteMessage(chatId: string, messageId: number): void {
       const message = findMessage(chatOrThrow(chatId), messageId);
       if (message !== undefined) world.deleteMessage(message);

@@ -25,7 +25,7 @@ export interface TelegramFault {
 /** The faults that lose the right answer: the recorded status (0 for none), and the text in its place. */
 const lostAnswers = {
   hang: [0, ""],
-  /** After the whole request has been read. */
+  /** Cuts the connection after the whole request was read. */
   reset: [0, ""],
   error_500: [500, '{"ok":false,"error_code":500,"description":"Internal Server Error"}'],
   /** A proxy's page. */

@@ -14,7 +14,6 @@ export interface Bot {
   updates: UpdateQueue;
 }
 
-/** One call of a method. */
 export interface MethodCall {
   world: World;
   flood: FloodControl;

@@ -7,7 +7,7 @@ export interface Update {
 }
 
 const keptMs = 24 * 60 * 60 * 1000;
-/** Kinds that only bots which ask for them get. */
+/** Kinds that a bot gets only when it asks for them. */
 const rare = ["chat_member", "message_reaction", "message_reaction_count"];
 
 /**

@@ -140,12 +140,11 @@ export class World {
   }
 }
 
-/** The name for `World.picture`. */
 export function pictureName({ chatId, messageId }: StandInMessage): string {
   return `${chatId}.${messageId}.png`;
 }
 
-/** The messages that a reader sees. */
+/** Deleted messages are left out. */
 export function presentIn({ messages }: StandInChat): StandInMessage[] {
   return messages.filter(({ deletedAt }) => deletedAt === undefined);
 }

@@ -4,7 +4,6 @@ import { connect, type Socket } from "node:net";
 import { toListenError } from "../../src/http/listen-error.ts";
 import { closeServer, listen } from "../stand-in.ts";
 
-/** A relay behind the balancer. */
 export interface Upstream {
   name: string;
   port: number;
@@ -78,7 +77,6 @@ export async function openBalancer(port: number) {
     /** Adds or replaces the relay of this name. It gets requests once it is ready. */
     put: (upstream: Upstream) => void upstreams.set(upstream.name, { ...upstream, isReady: false }),
     remove: (name: string) => void upstreams.delete(name),
-    /** The names of ready relays. */
     ready: () => [...upstreams.values()].filter(({ isReady }) => isReady).map(({ name }) => name),
     close(): Promise<void> {
       clearInterval(look);

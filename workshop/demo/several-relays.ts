@@ -27,11 +27,9 @@ export interface SeveralRelaysOptions {
   count: number;
   /** The address of an existing server. Default: a new one. */
   serverUrl?: string;
-  /** Opens the balancer's port. */
   openPort(open: typeof openBalancer): Promise<Balancer>;
   onGone(relay: RelayAtWork): void;
   onStartedAgain(relay: RelayAtWork): void;
-  /** Gets each line of a relay's log. */
   onLog(name: string, line: string): void;
 }
 

@@ -9,7 +9,6 @@ export interface ReceivedMail extends ParsedMail {
   receivedAt: number;
   /** How often a mail with this Message-ID came to this mailbox. Readers see one, as in Gmail. */
   copies: number;
-  /** The envelope's sender. */
   envelopeFrom: string;
 }
 
@@ -18,7 +17,6 @@ export type ParsedMail = Awaited<ReturnType<typeof parseMail>>;
 /** Above this count the oldest are dropped. */
 const mailsKept = 5_000;
 
-/** Mails by mailbox, in memory. */
 export class Inbox {
   readonly changes = createChanges();
   #kept: ReceivedMail[] = [];

@@ -160,7 +160,6 @@ export function unitOfMetric(metric: Metric): string {
   return metric.kind === "pool_price" ? (metric.pool?.quote.symbol ?? "") : "USD";
 }
 
-/** The metric's facts in every event. */
 function factsOf(metric: Metric) {
   return {
     metricKey: metric.key,

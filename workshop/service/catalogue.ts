@@ -155,7 +155,6 @@ function buildToken(seed: number, chainId: string, group: number): Token {
   };
 }
 
-/** A pool of the two tokens, derived from the hash. */
 export function buildPool(hash: number, protocol: string, base: Token, quote: Token): Pool {
   const baseTvlUsd = base.baseTvlUsd * (0.2 + 0.6 * unitOf(hash));
   return { chainId: base.chainId, address: addressOf(hash), protocol, base, quote, baseTvlUsd, hash };

@@ -111,7 +111,6 @@ export class Timeline {
 
   constructor(private readonly now: Now) {}
 
-  /** The number of waiters. */
   get waiting(): number {
     return this.#waiters.size;
   }

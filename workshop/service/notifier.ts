@@ -63,7 +63,6 @@ export class Notifier {
     this.runDue();
   }
 
-  /** Whether the account has an output for notifications. */
   hasOutput(account: SandboxAccount): boolean {
     return account.webhookUrl !== null || this.#hasChannel(account);
   }
@@ -174,7 +173,6 @@ const botAnswerSchema = z.object({
   parameters: z.object({ retry_after: z.number().optional() }).optional(),
 });
 
-/** Telegram's limit for a message's text. */
 const textLimit = 4096;
 
 interface PostOptions {

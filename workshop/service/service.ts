@@ -54,7 +54,6 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
 export class ServiceSandbox {
   /** The address of the page, e.g. `http://127.0.0.1:4100`. Without a trailing slash, like the other two. */
   url = "";
-  /** The first account's key. */
   readonly apiKey: string;
   /** The links under "Where they arrive" on the page. */
   links: readonly { name: string; url: string }[] = [];
@@ -163,7 +162,6 @@ export class ServiceSandbox {
     this.changed();
   }
 
-  /** Returns the account's id. */
   async createAccount(input: NewAccount): Promise<{ id: string }> {
     if (this.accounts.findByKey(input.key) !== undefined) {
       throw new AppError("conflict", "Another account has this key", { hint: "Give each account its own key" });

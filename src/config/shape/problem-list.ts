@@ -69,14 +69,12 @@ export function createProblemList(
   return {
     problems,
     warnings,
-    /** A mistake in the file. */
     add(path: ConfigPath, message: string, instead?: string, part: "key" | "value" = "value"): void {
       const place = formatPath(path);
       if (place !== "" && places.has(place)) return;
       places.add(place);
       problems.push({ where: locate(path, part), message, path: place || undefined, instead });
     },
-    /** A mistake in an environment variable. */
     addEnv(name: string, message: string, instead?: string): void {
       problems.push({ where: name, message, instead });
     },

@@ -6,27 +6,27 @@ import { type Breakdown, type Cause, type Reply, type Stage, stages } from "./tr
 const busyWaitMs = 60_000;
 
 /**
- * What a conversation that ended without the server's acceptance means for the delivery.
+ * The outcome of a conversation that ended without an accepted mail.
  *
- * | stage | the server refused, 4yz | the server refused, 5yz | no answer, or none that makes sense |
+ * | stage | the server refused, 4yz | the server refused, 5yz | no sensible answer |
  * |---|---|---|---|
- * | connect to hello | retry | retry: a server that turns everybody away may stop doing so | retry |
+ * | connect to hello | retry | retry: a server that refuses everybody may recover | retry |
  * | starttls | retry | account: `no_starttls` | retry |
  * | auth | retry | account: `auth_failed` | retry |
- * | mail | retry | destination: this sender is not taken | retry |
- * | rcpt | retry | recipient, or whom the text blames | retry |
- * | data | retry | message, or whom the text blames | retry: not a byte of the mail has left |
- * | content | retry | message, or whom the text blames | **ambiguous** |
+ * | mail | retry | destination: this sender is refused | retry |
+ * | rcpt | retry | recipient, or the blamed party | retry |
+ * | data | retry | message, or the blamed party | retry: no byte of the mail has left |
+ * | content | retry | message, or the blamed party | **ambiguous** |
  *
- * Many servers judge the client and the sender only when they hear the recipient (Postfix's `smtpd_delay_reject`), or the
- * whole mail: what blames the sender is the destination's, what blames the client or asks for a login is the account's.
- * "Relay access denied" stays the recipient's, since the same account may reach another mailbox.
+ * Many servers judge the client and the sender only at the recipient (Postfix's `smtpd_delay_reject`) or after the whole mail.
+ * The text then tells the blamed party: the sender is the destination's, the client or a missing login is the account's.
+ * "Relay access denied" blames the recipient, since the same account may reach another mailbox.
  *
- * Whatever the stage: 421 and 4.7.x wait a minute, and so do 450 and 451 to RCPT, as a greylist answers; 530, 534, 535 and
- * 538 speak of the login; 503 of the order of commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and
- * 5.3.4 of the size (RFC 5321, 3463, 4954, 6647).
+ * In every stage: 421 and 4.7.x wait a minute, as do 450 and 451 to RCPT, the answers of a greylist. 530, 534, 535 and 538 mean
+ * the login, 503 the order of commands and not the mail, 5.4.5 a spent sending quota, and 552, 5.2.3 and 5.3.4 the size (RFC
+ * 5321, 3463, 4954, 6647).
  *
- * @param tlsRequired a password is to be sent, and only over TLS.
+ * @param tlsRequired a password will be sent, and only over TLS.
  */
 export function classify(breakdown: Breakdown, tlsRequired: boolean): Outcome {
   const { stage, cause } = breakdown;

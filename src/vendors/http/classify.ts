@@ -7,7 +7,7 @@ import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
 
 /**
- * What answers mean, in addition to what each vendor says in its own words:
+ * The common meaning of answers, to which each vendor adds its own rules:
  *
  * | answer                     | outcome                                                                     |
  * |----------------------------|-----------------------------------------------------------------------------|
@@ -15,9 +15,9 @@ import type { ConnectFault } from "./open-connection.ts";
  * | 400, 422, other 4xx        | rejected, message                                                           |
  * | 401, 403, 407; 410         | rejected, destination                                                       |
  * | 408, 425                   | retry: the server says that it has not taken the request up                  |
- * | 429                        | retry after what it asks for, or 30 s; uses up no try                       |
- * | 503                        | retry, after what it asks for                                                |
- * | other 5xx                  | retry where repeating is safe, else ambiguous: it may have failed afterwards |
+ * | 429                        | retry after the requested wait, or 30 s; uses up no try                     |
+ * | 503                        | retry after the requested wait                                              |
+ * | other 5xx                  | retry where a repeat is safe, else ambiguous: it may have failed afterwards |
  */
 export interface AnswerContext {
   /** Shown in details; never the path. */

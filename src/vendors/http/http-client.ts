@@ -11,7 +11,6 @@ import type { OutgoingRequest } from "./exchange.ts";
 import { decodePart, rewordOutcome, secretsOfUrl } from "./redact.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
-/** Options of every HTTP channel. */
 export interface HttpChannelOptions
   extends Partial<Pick<TransportOptions, "connectTimeoutMs" | "answerTimeoutMs" | "resolve">> {
   now: Now;

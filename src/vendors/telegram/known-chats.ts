@@ -5,7 +5,6 @@ import type { SeenChat, SeenTopic } from "./read-update.ts";
 export interface ConfiguredPlace {
   chatId: string;
   topicId?: number;
-  /** The destination's name. */
   name: string;
 }
 

@@ -38,7 +38,6 @@ export function describeNews({ chat, isChat, topic }: News): string {
   return `${what}${of}`;
 }
 
-/** The chats that a bot has found. */
 export interface ChatsOfBot {
   botId: string;
   /** The bot of TELEGRAM_BOT_TOKEN, which destinations in the file need not name. */

@@ -31,7 +31,7 @@ const renewAfterMs = 5 * 60 * 1000;
 
 /**
  * Sessions are signed cookies, so a restart logs nobody out. Their key comes from the admin token, so a new token logs
- * everybody out. The store keeps hashes of the sessions that a logout ended until they would have run out. A copy in memory
+ * everybody out. The store keeps ended sessions as hashes until they would have run out. A copy in memory
  * answers for each request.
  *
  * Not Hono's signed cookies: they are as strong, but have another form, so an upgrade would log everybody out.

@@ -38,8 +38,8 @@ const longestLookMs = 1_000;
  * address, and a limit that refused them would be in the hands of a guesser. A token that others can reach has 128 bits or more
  * (`findTokenWeakness`), so nobody finds it by guessing. The limit only reduces noise: answers, and lines in the log.
  *
- * Relays share the count of the tokens that each of them would answer. A refused network is then refused from memory, so a
- * flood costs the database nothing.
+ * A relay adds to the shared count only wrong tokens that it would answer itself. Later it refuses a network from memory, so
+ * a flood costs the database nothing.
  */
 export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}) {
   const { adminToken, store, clock } = deps;

@@ -30,7 +30,6 @@ export interface HandlerDeps extends WebDeps {
   answerExport: AnswerExport;
 }
 
-/** Creates the handlers of the API's routes. */
 export function createHandlers(deps: HandlerDeps): Handlers {
   const { store, operations, clock } = deps;
 
@@ -114,7 +113,7 @@ export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
 
 const nothing = z.strictObject({});
 
-/** Parameters that the route does not know are refused: with a misspelt filter it would act on all alerts. */
+/** Parameters that the route does not know are refused: a request with a misspelt filter would act on all alerts. */
 function readQuery(c: WebContext, { query = nothing }: Route): object {
   // A parameter that is given twice is no text, so its check fails.
   const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]);

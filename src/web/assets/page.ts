@@ -26,7 +26,7 @@ async function copy(source: HTMLElement): Promise<boolean> {
   }
 }
 
-/** The relay knows the text of the line next to the picture once the picture is loaded. */
+/** Fills the line next to the picture: the relay knows its text once the picture is loaded. */
 function fillMarketLine(): void {
   const picture = document.querySelector<HTMLImageElement>("img.metric");
   if (!picture || document.querySelector('[data-live="market"]')?.childElementCount !== 0) return;

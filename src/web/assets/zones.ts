@@ -1,7 +1,6 @@
 const clockStyle = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 const dateStyle = { day: "numeric", month: "short", year: "numeric" } as const;
 
-/** The formats for times in one zone. */
 export type Zone = ReturnType<typeof formatsOf>;
 
 /** @param timeZone IANA; undefined: the browser's */

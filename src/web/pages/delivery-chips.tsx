@@ -30,7 +30,6 @@ const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === u
 /** The worst first. */
 const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted", "digested"] as const;
 
-/** The outcome of one alert's deliveries. */
 export function outcomeOf(deliveries: DeliverySummary[]) {
   const standing = standingOf({ deliveries });
   const isSent = (delivery: DeliverySummary) => lookOf(delivery)[1] === "good";
@@ -70,8 +69,7 @@ interface OutcomeMarksProps {
 
 /**
  * The outcomes of the alerts in one row of the log: initials for destinations that have the message, and a chip for each
- * exception. Screen readers and the pointer get the names. The alert's page has the details, such as the time of the next
- * attempt.
+ * exception. Screen readers and the pointer get the names. The alert's page has the details, such as the time of the next attempt.
  */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const undelivered = alerts.find(isUndelivered);

@@ -35,7 +35,6 @@ interface FieldProps extends Input {
   isOptional?: boolean;
 }
 
-/** A field with its label. */
 export function Field({ name, label, value, options, lines, placeholder, isOptional = false }: FieldProps) {
   const text = { name, placeholder, required: !isOptional, spellcheck: false };
   return (

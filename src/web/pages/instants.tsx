@@ -7,7 +7,7 @@ const dayStyle = { day: "numeric", month: "short", year: "numeric", timeZone: "U
 const dayFormat = new Intl.DateTimeFormat("en-GB", dayStyle);
 const longDayFormat = new Intl.DateTimeFormat("en-GB", { ...dayStyle, weekday: "short" });
 
-/** The last formatted day. Most times of a page are of one day, and the day takes ten times as long as the rest of a time. */
+/** The last formatted day. Most times of a page share a day, and its format takes ten times as long as the clock. */
 let lastDay = { number: Number.NaN, words: "" };
 
 function dayOf(at: number): string {

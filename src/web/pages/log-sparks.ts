@@ -3,7 +3,6 @@ import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import type { AlertLog, AlertSummary, KeyValues } from "../../core/ports/alert-log.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** The most values in a key's line. */
 const mostValues = 30;
 /** Fewer values add nothing to the row. */
 const leastValues = 3;

@@ -16,7 +16,6 @@ interface PanelPageProps {
   panel: Panel;
 }
 
-/** A page that is a panel. */
 export function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) {
   return (
     <Layout frame={frame} at={at} title={title}>

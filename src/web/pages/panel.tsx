@@ -29,7 +29,6 @@ interface PanelProps {
   level?: 2 | 3;
 }
 
-/** A panel as part of a page. */
 export function PanelView({ panel, frame, level = 2 }: PanelProps) {
   return (
     <>
