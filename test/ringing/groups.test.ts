@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { CauseMemory, GroupEvent, GroupMemory, GroupRule } from "../../src/core/group.ts";
 import { allCauses, nameGroup, writeGroup } from "../../src/core/group.ts";
 import { endCauses, holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 const name = nameGroup("group", "pools", [
   ["token", "USDC"],
@@ -14,6 +15,69 @@ const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);
 const event = (at: number, more: Partial<GroupEvent> = {}): GroupEvent => ({
   ...{ id: `alert ${at}`, at, alertKey: `key ${at}`, severity: "warning", status: "firing", title: `Pool ${at}` },
   ...more,
+});
+
+/** When each is told, as the store does it. */
+function tellAll(events: readonly GroupEvent[], rule: Group): number[] {
+  let memory: GroupMemory | undefined;
+  const told: number[] = [];
+  for (const one of events) {
+    const joining = joinGroup(memory, one, rule);
+    if (joining.hastens)
+      for (const [index, at] of told.entries()) told[index] = at > one.at ? Math.min(at, joining.dueAt) : at;
+    told.push(Math.max(joining.dueAt, one.at));
+    memory = joining.memory;
+  }
+  return told;
+}
+
+/** The same second by second: alerts lie in a heap until its time has come. */
+function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalMs }: Group): number[] {
+  const told: number[] = [];
+  let heap: number[] = [];
+  let [lastAt, heapDueAt] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const firedAsCritical = new Set<string>();
+  const flush = (at: number) => {
+    for (const index of heap) told[index] = at;
+    [heap, lastAt, heapDueAt] = [[], at, Number.POSITIVE_INFINITY];
+  };
+  const end = (events.at(-1)?.at ?? 0) + waitMs + againMs + waitCriticalMs + 1000;
+  for (let at = 0, index = 0; at <= end; at += 1000) {
+    if (at >= heapDueAt) flush(at);
+    for (; events[index]?.at === at; index += 1) {
+      const { alertKey, severity, status } = events[index] as GroupEvent;
+      const isEnd = status === "resolved";
+      const isCritical = severity === "critical" || (isEnd && firedAsCritical.has(alertKey));
+      firedAsCritical.delete(alertKey);
+      if (isCritical && !isEnd) firedAsCritical.add(alertKey);
+      if (isCritical && isEnd && waitCriticalMs === 0) {
+        told[index] = at;
+        continue;
+      }
+      // None waits less than the first of a group does.
+      const isSoon = waitMs <= againMs && at < lastAt + againMs;
+      if (heap.length === 0) heapDueAt = isSoon ? lastAt + againMs : at + waitMs;
+      heap.push(index);
+      if (isCritical && !isEnd) heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
+      if (at >= heapDueAt) flush(at);
+    }
+  }
+  return told;
+}
+
+test("500 rows of alerts are told when a heap says that is emptied second by second", () => {
+  for (let seed = 0; seed < 500; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const waits = { waitMs: pick([1, 20, 60]) * 1000, againMs: pick([0, 30, 300]) * 1000 };
+    const rule: Group = { name, ...waits, waitCriticalMs: pick([0, 0, 10]) * 1000 };
+    let at = 0;
+    const events = Array.from({ length: 60 }, () => {
+      at += pick([0, 1, 5, 40]) * below(5) * 1000;
+      const severity = next() < 0.2 ? ("critical" as const) : ("warning" as const);
+      return event(at, { alertKey: pick(["a", "b", "c"]), severity, status: next() < 0.3 ? "resolved" : "firing" });
+    });
+    expect(tellAll(events, rule), `row ${seed}`).toEqual(tickAll(events, rule));
+  }
 });
 
 test("a message further ahead than a group waits is not believed", () => {
