@@ -84,7 +84,7 @@ function describeSource({ name, secret, checks, account, keyPlaces, mapping, def
     /** Further checks of its sender: `github`, `hmac (x-signature)`. Empty: none. */
     checks: checks.map(describeCheck),
     account: account?.url,
-    /** Empty: the common places. */
+    /** Empty: the places for all senders. */
     idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
     mapping: unlessEmpty(mapping),
     definedAt,

@@ -221,7 +221,7 @@ export const mappingSchema = z
     }),
   );
 
-/** Nearly all mistakes are paths from the beginning of the payload. */
+/** Advises the whole path: the usual mistake is a path without `payload.`. */
 export function adviseOnPath(path: string): string {
   const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
   const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;

@@ -27,8 +27,8 @@ export interface ExportRequest {
   /** Only the newest alert of each key. Default false. */
   newestOfKey?: boolean;
   /**
-   * Adds a byte order mark for a person who opens the file. Without the mark spreadsheets read a CSV in the letters of their
-   * own country. Default false.
+   * Adds a byte order mark for a person who opens the file. Without the mark spreadsheets read a CSV in a
+   * local encoding. Default false.
    */
   isForPeople?: boolean;
   /** Ends the connection after the written part, before the end of the answer. */

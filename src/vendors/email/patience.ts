@@ -23,7 +23,7 @@ export type WaitForPicture = ReturnType<typeof createPatience>;
  */
 export function createPatience(draw: DrawAlertPicture, now: Now) {
   const asked = new Budget({ now }, mostAMinute, minuteMs);
-  /** A pause spends the one unit. Until the unit is back, no mail waits for a picture. */
+  /** A pause spends the single unit, which returns after `restMs`. Meanwhile no mail waits for a picture. */
   const rests = new Budget({ now }, 1, restMs);
   let waiting = 0;
   let slowInARow = 0;

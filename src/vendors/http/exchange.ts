@@ -79,8 +79,8 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
     isOpen: () => !socket.destroyed,
     destroy,
     /**
-     * Writes one request and reads one answer. Follows no redirect and repeats nothing. All but a whole answer of success ends the
-     * connection too.
+     * Writes one request and reads one answer. Follows no redirect and repeats nothing. Any result but a whole,
+     * successful answer ends the connection too.
      */
     exchange: (
       { url, method, headers, body }: OutgoingRequest,

@@ -14,7 +14,7 @@ const slowMs = 5_000;
  * the same call. A refusal, a slow answer or a missing one begins a rest of half an hour without pictures.
  */
 export function createPictureRest(now: Now) {
-  /** A rest spends the one unit. Until the unit is back, there are no pictures. */
+  /** A rest spends the single unit, which returns after `restMs`. Meanwhile there are no pictures. */
   const rests = new Budget({ now }, 1, restMs);
   return async (
     withPicture: (() => Promise<Outcome>) | undefined,

@@ -61,7 +61,7 @@ function messagesPanel(messages: readonly ComposedMessage[]): Panel {
   ];
 }
 
-/** JSON is sent as one line, which nobody can read. */
+/** Lays out JSON, which is sent as one long line. */
 function layOut(text: string): string {
   return text.startsWith("{") ? (printJson(text)?.text ?? text) : text;
 }

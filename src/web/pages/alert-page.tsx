@@ -130,7 +130,7 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
     const [points, history] = await Promise.all([
       deps.metricHistory(key),
       store.keyHistory(alert.id, mostKeyEvents),
-      // The line next to the picture is known when the picture is.
+      // Asked now, since the page fetches the line next to the picture once the picture is loaded.
       deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
     ]);
     const svg = drawMetricPicture(alert, history, points, {

@@ -22,12 +22,10 @@ function readRows(text: string | undefined): number {
   return Math.min(Math.max(rows, defaultPageSize), mostRows);
 }
 
-/** How long each page counts for its bars, until all steps are counted. */
+/** How long each page counts for its bars until all steps are counted, milliseconds. */
 const mostBarsMs = 3;
 
-/**
- * `GET /`: the newest alerts, filtered by the address. Its cursor leads to older ones. `GET /export`: all of them as a file.
- */
+/** `GET /`: the newest alerts, filtered by the address. Its cursor leads to older ones. `GET /export`: all of them as a file. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const sparksOf = createSparks(deps.store);
 
