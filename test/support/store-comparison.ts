@@ -471,11 +471,11 @@ class Comparison {
     await this.#askFor(lane, "recordAttempt", record, paces);
   }
 
-  /** Several at once, one delivery perhaps twice. */
+  /** Several at once, each of another claim: where their lane is lost, they are recorded in an order of chance. */
   async recordTogether(): Promise<void> {
-    const claims = Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim() ?? []).flat();
+    const claims = new Set(Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim() ?? []).flat());
     const calls = groups.flatMap((group) => {
-      const own = claims.filter(({ destination }) => groupOf(destination) === group);
+      const own = [...claims].filter(({ destination }) => groupOf(destination) === group);
       const [first] = own;
       if (first === undefined) return [];
       const paces = this.#chance(0.3) ? [this.#pace(first.destination)] : [];
@@ -679,7 +679,9 @@ class Comparison {
         return [column, typeof value === "string" && value.startsWith('{"') ? JSON.parse(value) : (value ?? "")];
       };
       await this.#both(async ({ rows }) => {
-        const found = await rows(`SELECT ${texts.join(", ")} FROM ${name} ORDER BY ${key.join(", ")}`);
+        // Attempts that were recorded at once have their places by chance.
+        const order = name === "attempts" ? listed : key;
+        const found = await rows(`SELECT ${texts.join(", ")} FROM ${name} ORDER BY ${order.join(", ")}`);
         return found.map((row) => Object.fromEntries(Object.entries(row).map(read)));
       });
     }
