@@ -1,12 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import { type GroupMemory, type GroupRule, nameGroup } from "../../src/core/group.ts";
 import type { RingRule } from "../../src/core/ring.ts";
 import type { PlannedDelivery, QuietHours, Rules } from "../../src/core/rules.ts";
 import { createRingTally } from "../../src/explain/ring-tally.ts";
+import { groupBy } from "../../src/ground/group-by.ts";
 import { triedPercents } from "../../src/ringing/advise-on-rings.ts";
+import { judgeGroups } from "../../src/ringing/judge-group.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { chat, facts, is, noon, route, rules } from "../routing/sample.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 
 const minute = 60_000;
 const pools: PlannedDelivery = {
@@ -166,4 +170,71 @@ test("tries options with the cause of another route that holds what they are for
   );
   expect(places.map(({ route, rings }) => `${route} ${rings}`)).toEqual(["pools 31", "bridges 1"]);
   expect(proposals.map(({ route, rings, insteadOf }) => [route, rings, insteadOf])).toEqual([["pools", 2, 31]]);
+});
+
+/** As rows of a table: each change looks through all of them, and messages are told apart at the end. */
+function tellRows(came: readonly Came[], ruleOf: (one: Came) => GroupRule) {
+  const memories = new Map<string, GroupMemory>();
+  const rows: { name: string; dueAt: number; came: Came; isOver: boolean }[] = [];
+  for (const [index, one] of came.entries()) {
+    const { at, facts } = one;
+    const judged = judgeGroups((name) => memories.get(name), { id: `${index}`, at, ...facts }, ruleOf(one), true);
+    for (const [name, memory] of judged.memories) memories.set(name, memory);
+    for (const { name, dueAt, ...change } of judged.changes) {
+      const those = rows.filter((row) => row.name === name && row.dueAt >= at && !row.isOver);
+      if (change.kind === "move") {
+        const moved = those.filter(({ came }) => change.keys.includes(came.facts.alertKey));
+        for (const row of moved) Object.assign(row, { name: change.to, dueAt });
+        continue;
+      }
+      for (const [place, row] of those.entries()) {
+        const isEnd = (other: (typeof rows)[number]) =>
+          other.came.facts.status === "resolved" && other.came.facts.alertKey === row.came.facts.alertKey;
+        row.isOver = change.kind === "release" && those.slice(place).some(isEnd);
+        row.dueAt = Math.min(row.dueAt, dueAt);
+      }
+    }
+    rows.push({ name: judged.held?.name ?? `${index}`, dueAt: judged.held?.dueAt ?? at, came: one, isOver: false });
+  }
+  const left = rows.filter(({ isOver }) => !isOver);
+  const told = groupBy(left, ({ name, dueAt }) => `${name} ${dueAt}`);
+  const messages = [...told.values()].map((those) => those.map(({ came }) => came));
+  const together = messages.filter(({ length }) => length > 1);
+  const fires = ({ facts }: Came) => facts.status === "firing";
+  const isEndOf = (one: Came) => (other: Came) => !fires(other) && other.facts.alertKey === one.facts.alertKey;
+  const rings = (one: Came[]) => one.some((came, place) => fires(came) && !one.slice(place).some(isEndOf(came)));
+  const counts = { alerts: came.filter(fires).length, rings: messages.filter(rings).length };
+  return { ...counts, joined: together.flat().length, messages: together.length };
+}
+
+test("100 histories of groups and causes ring as often as rows say that are looked through one by one", async () => {
+  let seen = 0;
+  for (let seed = 0; seed < 100; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const group = {
+      name: nameGroup("group", "all", []),
+      ...{ waitMs: pick([0, 20]) * 1000, againMs: pick([0, 300]) * 1000, waitCriticalMs: pick([0, 10]) * 1000 },
+    };
+    // No alert comes at the very time at which a cause has held back for long enough.
+    const atMost = () => ({ atMostMs: pick([60_500, 3_600_500]) });
+    const causes = ["bridge", "rpc"].map((of) => ({ name: nameGroup("cause", of, []), ...atMost() }));
+    const isGrouped = next() < 0.6;
+    let at = noon;
+    const came = Array.from({ length: 80 }, (): Came => {
+      at += pick([0, 1, 5, 60]) * below(5) * 1000;
+      const alertKey = pick(["bridge", "rpc", "a", "b", "c", "d"]);
+      const severity = alertKey.length > 1 || next() < 0.1 ? "critical" : "warning";
+      return { at, facts: facts({ alertKey, severity, status: next() < 0.4 ? "resolved" : "firing" }) };
+    });
+    const ruleOf = ({ facts: { alertKey } }: Came): GroupRule => {
+      const holds = causes.filter(({ name }) => name.includes(`"${alertKey}"`));
+      const waits = holds.length > 0 ? { holds } : { heldBy: causes.map(({ name }) => name) };
+      return { ...(isGrouped && { group }), ...waits };
+    };
+    const expected = tellRows(came, ruleOf);
+    const { places } = await tallyOf(came, (one) => [{ ...pools, ring: { flapping: false }, group: ruleOf(one) }]);
+    expect({ joined: 0, messages: 0, ...places[0] }, `history ${seed}`).toMatchObject(expected);
+    seen += expected.messages;
+  }
+  expect(seen).toBeGreaterThan(100);
 });

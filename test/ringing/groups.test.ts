@@ -221,18 +221,56 @@ test("a cause that nobody was told of holds nothing back any more", () => {
   expect(changes).toEqual([{ name: cause, kind: "release", upTo: 3_600_000, dueAt: 2000 }]);
 });
 
-test("what two causes hold back waits on behind the second when the first is over", () => {
-  const { judge, heldBy, holds, halt } = openCause();
-  const second = nameGroup("cause", "rpc down", []);
-  judge(halt(0), holds);
-  judge(halt(1, { alertKey: "rpc" }), holdsAs(second));
-  judge(event(2), { heldBy: [...(heldBy.heldBy ?? []), second] });
-  judge(event(3), heldBy);
-  const { changes } = judge(halt(4, { status: "resolved" }), holds);
-  expect(changes).toMatchObject([
-    { name: cause, kind: "move", to: second, keys: ["key 2"] },
-    { name: cause, kind: "release", dueAt: 4 },
-  ]);
+/** What waits by key, with all that hold it back, as a list says it that is looked through for each alert. */
+test("500 rows of causes hold back what a list says, and an end waits where its beginning does", () => {
+  const names = ["bridge", "rpc", "chain"].map((rule) => nameGroup("cause", rule, []));
+  for (let seed = 0; seed < 500; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const { judge } = openCause();
+    const firing: { name: string; key: string }[] = [];
+    let waiting: { key: string; by: string[]; name: string }[] = [];
+    for (let at = 1; at <= 60; at += 1) {
+      const isEnd = next() < 0.4;
+      const status = isEnd ? "resolved" : "firing";
+      const row = `row ${seed}, ${at}`;
+      if (next() < 0.5) {
+        const name = pick(names);
+        // A key is a cause of each rule that it ever matched.
+        const alertKey = `cause ${below(3)}`;
+        const { changes } = judge(event(at, { alertKey, status, severity: "critical" }), isEnd ? ends : holdsAs(name));
+        if (!isEnd) {
+          if (!firing.some((one) => one.name === name && one.key === alertKey)) firing.push({ name, key: alertKey });
+          expect(changes, row).toEqual([]);
+          continue;
+        }
+        const left = firing.filter(({ key }) => key !== alertKey);
+        firing.splice(0, firing.length, ...left);
+        const fires = (one: string) => firing.some((its) => its.name === one);
+        const gone = waiting.filter(({ name: one }) => !fires(one));
+        const moves = changes.flatMap((one) =>
+          one.kind === "move" ? one.keys.map((key) => ({ key, to: one.to })) : [],
+        );
+        for (const one of gone) {
+          const to = moves.findLast(({ key }) => key === one.key)?.to;
+          // It waits on while any of those that may hold it back fires.
+          expect(to !== undefined && fires(to), row).toBe(one.by.some(fires));
+          if (to !== undefined) one.name = to;
+        }
+        waiting = waiting.filter(({ name: one }) => fires(one));
+      } else {
+        const by = names.filter(() => next() < 0.6);
+        const alertKey = `pool ${below(4)}`;
+        const known = waiting.find(({ key }) => key === alertKey);
+        const { held } = judge(event(at, { alertKey, status }), isEnd ? ends : { heldBy: by });
+        const expected =
+          known?.name ?? (isEnd ? undefined : by.find((one) => firing.some(({ name: its }) => its === one)));
+        expect(held?.name, row).toBe(expected);
+        if (held && known) known.by = isEnd ? known.by : by;
+        else if (held) waiting.push({ key: alertKey, by, name: held.name });
+      }
+    }
+  }
 });
 
+const ends: GroupRule = { holds: [], heldBy: [] };
 const holdsAs = (name: string): GroupRule => ({ holds: [{ name, atMostMs: 3_600_000 }] });

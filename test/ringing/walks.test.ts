@@ -3,7 +3,7 @@ import type { Severity } from "../../src/core/alert.ts";
 import type { RingEvent, RingRule } from "../../src/core/ring.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { tellAll } from "./model.ts";
-import { eventsOf, hour, judgeAll, minute, type Step } from "./sample.ts";
+import { eventsOf, hour, judgeAll, minute, noon, type Step } from "./sample.ts";
 
 const rules: Partial<RingRule>[] = [
   {},
@@ -83,4 +83,50 @@ test("what was held back is counted since the last ring, with its worst and its 
       if (asNew || rings) held = [];
     }
   }
+});
+
+test("three days of one crossing each sixteen minutes: four rings in any six hours, and all that is new", () => {
+  const { next } = createSeededRandom(27);
+  const steps = Array.from({ length: (3 * 24 * 60) / 16 }, (_, index): Step[] => {
+    const [extreme, severity] = index === 100 ? [90, undefined] : index === 170 ? [undefined, "critical" as const] : [];
+    const at = index * 16;
+    return [
+      { at, value: extreme ?? 99.3 + next() / 2, severity: severity ?? "warning" },
+      { at: at + 8, value: 100.4, status: "resolved" },
+    ];
+  }).flat();
+  const events = eventsOf(steps);
+  const rung = judgeAll(events).flatMap(({ asNew, memory }, index) =>
+    asNew ? [{ event: events[index] as RingEvent, isNews: memory.rings.at(-1)?.isNews }] : [],
+  );
+  const counted = rung.filter(({ isNews }) => !isNews).map(({ event }) => event.at);
+  for (const from of counted)
+    expect(counted.filter((at) => at >= from && at < from + 6 * hour).length).toBeLessThanOrEqual(4);
+  expect(counted.length).toBeGreaterThan(40);
+  const news = rung.filter(({ isNews }) => isNews).map(({ event }) => `${event.value === 90} ${event.severity}`);
+  expect(news).toEqual(["true warning", "false critical"]);
+});
+
+/** Thirty crossings in 89 seconds, each with its end. */
+const dance = eventsOf(
+  Array.from({ length: 30 }, (_, index): Step[] => [
+    { at: (index * 89) / 30 / 60, value: 99.6 - (index % 7) / 20 },
+    { at: (index * 89 + 45) / 30 / 60, value: 100.1, status: "resolved" },
+  ]).flat(),
+);
+
+test.each<[string, Partial<RingRule>, number, number]>([
+  ["by default", {}, 4, 8],
+  ["on a channel that edits", { editsForMs: minute }, 4, 8],
+  ["with again and rearm", { again: { furtherBy: { percent: 5 } }, rearm: { backBy: { percent: 2 } } }, 1, 2],
+])("the dance around a threshold %s", (_what, rule, rings, messages) => {
+  const judged = judgeAll(dance, rule);
+  expect(judged.filter(({ asNew }) => asNew)).toHaveLength(rings);
+  expect(judged.filter((one) => one.rings)).toHaveLength(messages);
+  const held = judged.filter((one) => !one.rings);
+  expect(held).toHaveLength(60 - messages);
+  expect(held.every(({ why }) => why !== "")).toBe(true);
+  const damped = { count: 30 - rings, worst: { value: 99.3 } };
+  expect(held.at(-1)).toMatchObject({ summaryDueAt: expect.any(Number), damped });
+  expect(held.at(-1)?.memory.latest.at).toBeLessThan(noon + 90_000);
 });

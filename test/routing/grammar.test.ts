@@ -3,12 +3,122 @@ import type { AlertFacts } from "../../src/core/alert.ts";
 import { composeAlert } from "../../src/rendering/compose-alert.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { botEnv, load, problemsOf } from "../config/load.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 import { alert, is, mute, noon, route, rules } from "./sample.ts";
+
+/** What a route asks for, in the map form of the file. */
+type Written = { [field: string]: unknown; any?: Written[]; all?: Written[]; not?: Written };
+type Known = Partial<Record<string, string>>;
+
+/* The brute force: it shares no line with the router, and says the meaning of the language once more. */
+
+const percent = (part: number, whole: number) => Math.round((part / Math.abs(whole)) * 1e8) / 1e6;
+
+function factOf(field: string, known: Known): string | number | undefined {
+  const [value, before, limit] = [known.value, known.previousValue, known.threshold].map((text) => Number(text));
+  if (field === "changePercent") return before ? percent((value ?? NaN) - before, before) : undefined;
+  if (field !== "distancePercent") return known[field];
+  return limit ? percent(Math.abs((value ?? NaN) - limit), limit) : undefined;
+}
+
+function fits(glob: string, text: string): boolean {
+  if (glob === "") return text === "";
+  if (glob[0] === "*") return fits(glob.slice(1), text) || (text !== "" && fits(glob, text.slice(1)));
+  return glob[0] === text[0] && text !== "" && fits(glob.slice(1), text.slice(1));
+}
+
+function meets(wanted: unknown, fact: string | number | undefined): boolean {
+  if (typeof wanted === "string") return fact === wanted;
+  return Object.entries(wanted as object).every(([key, bound]) => {
+    if (key === "exists") return (fact !== undefined) === bound;
+    if (key === "not") return !(bound as string[]).includes(String(fact));
+    if (fact === undefined || Number.isNaN(Number(fact)) !== (key === "glob")) return false;
+    if (key === "glob") return (bound as string[]).some((glob) => fits(glob, String(fact)));
+    const order = Number(fact) - bound;
+    return { lt: order < 0, lte: order <= 0, gt: order > 0, gte: order >= 0 }[key] ?? false;
+  });
+}
+
+function holds(match: Written, known: Known): boolean {
+  return Object.entries(match).every(([field, wanted]) => {
+    if (field === "any") return match.any?.some((one) => holds(one, known));
+    if (field === "all") return match.all?.every((one) => holds(one, known));
+    return field === "not" ? !holds(match.not ?? {}, known) : meets(wanted, factOf(field, known));
+  });
+}
 
 const ops = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
 const routerOf = (file: string) => createRouter(load(file, botEnv).rules);
 const planOf = (file: string, ...given: Parameters<typeof alert>) =>
   routerOf(file).route(alert(...given), [], noon).deliveries[0];
+
+/* What is tried. */
+
+const { next: random, below, pick } = createSeededRandom(27);
+const tokens = ["USDC", "USDT", "DAI", "WETH", "aUSDb"];
+const chains = ["eth", "base", "bsc"];
+const numbers = ["0", "1", "2.5", "5", "10", "12.5", "100", "-4"];
+
+function makeCondition(): [string, unknown] {
+  switch (below(6)) {
+    case 0:
+      return ["token", { glob: [pick(["US*", "*USD*", "*", "D*I", "*C"]), pick(["W*H", "nothing*"])] }];
+    case 1:
+      return [
+        "token",
+        pick<unknown>([pick(tokens), { not: [pick(tokens), pick(tokens)] }, { exists: random() < 0.5 }]),
+      ];
+    case 2:
+      return ["chain", pick(chains)];
+    case 3:
+      return ["severity", pick(["critical", "warning", "info"])];
+    default: {
+      const field = pick(["value", "changePercent", "distancePercent", "threshold"]);
+      return [field, { [pick(["lt", "lte", "gt", "gte"])]: Number(pick(numbers)) * pick([1, 10, -10]) }];
+    }
+  }
+}
+
+function makeMatch(depth = 0): Written {
+  const match: Written = Object.fromEntries(Array.from({ length: 1 + below(2) }, makeCondition));
+  const list = () => Array.from({ length: 1 + below(3) }, () => makeMatch(depth + 1));
+  if (depth < 3 && random() < 0.5) match.any = list();
+  if (depth < 3 && random() < 0.2) match.all = list();
+  if (depth < 3 && random() < 0.3) match.not = makeMatch(depth + 1);
+  return match;
+}
+
+function makeFacts(): Known {
+  const maybe = (text: string) => (random() < 0.8 ? text : undefined);
+  return {
+    severity: pick(["critical", "warning", "info", "unknown"]),
+    token: maybe(pick(tokens)),
+    chain: maybe(pick(chains)),
+    value: maybe(pick(numbers)),
+    previousValue: maybe(pick(numbers)),
+    threshold: maybe(pick(numbers)),
+  };
+}
+
+test("2,000 generated alerts by 200 generated routes go where a brute force says", () => {
+  const matches = Array.from({ length: 200 }, () => makeMatch());
+  const written = matches.map((match, id) => ({ name: `r${id}`, match, to: ["ops"], continue: true }));
+  // YAML takes JSON.
+  const file = JSON.stringify({ destinations: { ops: { type: "telegram", chatId: -1 } }, routes: written });
+  const router = routerOf(file);
+  let took = 0;
+  for (let id = 0; id < 2_000; id += 1) {
+    const known = makeFacts();
+    const { decisions } = router.route(alert(known as Partial<AlertFacts>), [], noon);
+    const actual = new Set(decisions.flatMap(({ route, result }) => (result === "not_matched" ? [] : [route])));
+    const expected = matches.flatMap((match, index) => (holds(match, known) ? [`r${index}`] : []));
+    expect([...actual], JSON.stringify(known)).toEqual(expected);
+    took += expected.length;
+  }
+  // Neither nearly none nor nearly all.
+  expect(took).toBeGreaterThan(20_000);
+  expect(took).toBeLessThan(380_000);
+});
 
 describe("active hours", () => {
   const hours = { from: "22:00", to: "03:00", timeZone: "Europe/Zurich" };
