@@ -24,7 +24,9 @@ export interface LoginCodesDeps {
 
 /** Checks codes without a record of the issued ones. The store keeps used codes until they expire. */
 export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
-  /** The entry of the store for a used code. Undefined for a code that was not made here, or has expired. */
+  /**
+   * The entry under which the store remembers that a code was used. Undefined for a code that was not made here, or has expired.
+   */
   function readCode(code: string): ExpiringKey | undefined {
     const [expiry, nonce, signature, ...rest] = code.split(".");
     if (!expiry || !nonce || !signature || rest.length > 0) return undefined;

@@ -12,7 +12,7 @@ export interface BareSubject {
   address: string;
 }
 
-/** A name that the service gave when it was asked, and not the sender. */
+/** A name that the service gave when it was asked. The sender did not give it. */
 export interface LearnedName extends BareSubject {
   /** The name in messages. Plain text. */
   name: string;

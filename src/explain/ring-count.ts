@@ -23,14 +23,16 @@ export class RingCounter {
     this.#ringsOfHour.set(hour, (this.#ringsOfHour.get(hour) ?? 0) + 1);
   }
 
-  /** @param alert its number. Where two alerts went equally far, the older one counts; it has the larger number */
+  /**
+   * @param alert its number; an older alert has a larger one. Among two values that are equally far from the last ring the older
+   * stays
+   */
   holdBack(alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {
     this.#heldBack += 1;
     const last = rings.at(-1);
     if (value === undefined || !last?.value) return;
     const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
-    const isOlder = far === this.#far && this.#worst !== undefined && alert > this.#worstAlert;
-    const change = far > this.#far || isOlder ? writeChange(String(last.value), String(value)) : undefined;
+    const change = this.#isWorse(far, alert) ? writeChange(String(last.value), String(value)) : undefined;
     if (change === undefined) return;
     [this.#far, this.#worstAlert] = [far, alert];
     this.#worst = { id, receivedAt: toIso(at), change };
@@ -42,8 +44,12 @@ export class RingCounter {
     this.#heldBack += other.#heldBack;
     for (const [hour, rings] of other.#ringsOfHour)
       this.#ringsOfHour.set(hour, (this.#ringsOfHour.get(hour) ?? 0) + rings);
-    if (other.#far > this.#far)
+    if (other.#worst && this.#isWorse(other.#far, other.#worstAlert))
       [this.#far, this.#worst, this.#worstAlert] = [other.#far, other.#worst, other.#worstAlert];
+  }
+
+  #isWorse(far: number, alert: number): boolean {
+    return far > this.#far || (far === this.#far && this.#worst !== undefined && alert > this.#worstAlert);
   }
 
   view(): RingCount {

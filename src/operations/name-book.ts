@@ -49,7 +49,7 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
 /**
  * Saves the names that this relay has learned, and adds those of others to the book. Rejects as the store does.
  *
- * @param learned keys of names in the book that may not be saved yet
+ * @param learned keys of names in the book that are perhaps not saved yet
  */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
   const together = await changeTogether(store, stateName, (from) => {

@@ -325,7 +325,7 @@ function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   return [note([text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)])];
 }
 
-/** Links to the alerts that the destination got in one message, by their times. */
+/** The last line: a link to the log with exactly these alerts, by their destination and the times of the first and last one. */
 function writeEnding(
   total: number,
   { firstAt, lastAt }: Span,

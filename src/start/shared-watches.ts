@@ -157,7 +157,7 @@ export class SharedWatches {
 
   readonly noteShapes: ShapeWatch["note"] = (alerts, receivedAt, hook) => {
     if (this.#own !== undefined) return this.#own.shapes.note(alerts, receivedAt, hook);
-    // Only a shape with a description needs the words that name it.
+    // Only a shape that brings its places needs a title. Other titles are not kept, to save memory.
     const short = alerts.map(({ shape, facts }) =>
       shape?.places ? { shape, facts } : { shape, facts: { title: "" } },
     );

@@ -7,7 +7,7 @@ import type { Add } from "./tx.ts";
 
 export type Words = ReturnType<typeof wordsOf>;
 
-/** The beginnings of a text that is a number. A sign or a point alone is none, and a cast would make 0 of it. */
+/** The beginnings of a text that is a number. A sign or a point without a digit is no number, but a cast would turn it into 0. */
 const numbers = ["[0-9]*", "[-+][0-9]*", ".[0-9]*", "[-+].[0-9]*"];
 const startsAsNumber = (text: string) => numbers.map((like) => `${text} GLOB '${like}'`).join(" OR ");
 

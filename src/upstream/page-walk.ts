@@ -51,7 +51,10 @@ export async function* walkPages<T>(
   return "limit";
 }
 
-/** A service that counts from 1 may compute a negative offset and fail. A fault of all pages shows at page 2 as well. */
+/**
+ * Errors that mean "there is no page 0": a service that counts from 1 may fail there. If every page fails, the next page shows
+ * it.
+ */
 const noPageZero: readonly ErrorCode[] = [
   ...refusals,
   "upstream_failed",

@@ -49,7 +49,9 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   let limit = least;
   const pace = createPace(clock.now);
 
-  /** Includes the sync of the step. Where that is slow, and where many wait for it, the rests are longer. */
+  /**
+   * Measures the step with its sync to the disk. Where that is slow, or many wait for it, the pauses between steps become longer.
+   */
   async function timed<T extends { tookMs: number }>(step: Promise<T>): Promise<T & { wholeMs: number }> {
     const askedAt = clock.now();
     const done = await step;

@@ -82,7 +82,7 @@ export async function waitUntilSettled(
 ) {
   const endAt = context.now() + timeoutMs;
   for (;;) {
-    // Read before the look, so that the last look comes after the end of the time.
+    // The clock is read before the alert is fetched, so the alert is fetched once more after the time is over.
     const timedOut = context.now() >= endAt;
     const alert = await unlessMissing(client.findAlert({ id })).catch(goesOn(id));
     if (alert === undefined) return undefined;

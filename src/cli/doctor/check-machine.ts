@@ -88,7 +88,10 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
 
 /** The Date header counts whole seconds. */
 const unnoticedSkewMs = 5_000;
-/** From here on signed requests and time-outs of others fail (Standard Webhooks allows five minutes). */
+/**
+ * With a larger difference other machines may refuse signed requests (Standard Webhooks allows five minutes), and time limits are
+ * wrong.
+ */
 const harmfulSkewMs = 120_000;
 
 /**

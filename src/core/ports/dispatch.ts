@@ -72,7 +72,7 @@ export interface AlertRequest {
 /** The alert that a sent message shows. */
 export interface ShownAlert extends Omit<Alert, "seq"> {
   routedAt: number;
-  /** The additions of its route at that destination. */
+  /** What its route adds to the message: note, title, links. */
   extras?: MessageExtras;
 }
 

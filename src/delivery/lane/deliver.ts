@@ -74,7 +74,7 @@ interface Work {
   /** Never changed in place: `advance` makes the next one. */
   progress: DeliveryProgress;
   leaseUntil: number;
-  /** When the slot of the next call was taken, with its claim. */
+  /** When the claim took the slot of the next call. Undefined: the next call still needs a slot. */
   slotAt: number | undefined;
   /** A call was made that is not on the record. */
   isUnrecorded: boolean;
@@ -118,7 +118,7 @@ const giveBackForMs = 5_000;
  * |---|---|---|---|---|
  * | sent | next part; at the end sent or digested | one part more | – | well |
  * | retry | waiting, by the schedule; failed at its end | stays | parked (2) | a failure more; down after five |
- * | retry: 429 with a wait | waiting just as long; uses up no try | stays | parked (1) | as before |
+ * | retry: 429 | waiting as long as asked (30 s if not said); uses up no try | stays | parked (1) | as before |
  * | retry: moved | at once, to the new address; thrice | anew, a move more | – | keeps the address |
  * | rejected: message | once more as plain text, then failed | anew | – | well |
  * | rejected: recipient | failed | anew | – | well |
@@ -128,8 +128,8 @@ const giveBackForMs = 5_000;
  *
  * Decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`, in the order of the columns.
  * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. One
- * transaction writes it with the attempt (`deliveries.due_at`, `paces.parked_until`), so it holds across a restart; only
- * the first of two such chats is forgotten then. The lane's next slot, the parts of a long message, probes and manual
+ * transaction writes it with the attempt (`deliveries.due_at`, `paces.parked_until`), so it holds across a restart. After
+ * one, the bot is parked only when two more of its chats ask. The lane's next slot, the parts of a long message, probes and manual
  * resends wait for it; a delivery waits as long as its schedule lasts. (2) If it asked for a wait, and never after a mail. A claim
  * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *

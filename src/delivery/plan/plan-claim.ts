@@ -254,7 +254,7 @@ function planEach(due: DueDelivery[], ofKeys: DueDelivery[], limits: ClaimLimits
   return undefined;
 }
 
-/** Sorts in the order of the log, with those first whose turn it is. */
+/** Sorts in the order of the log. Bulk resends come before all others when it is their turn, otherwise after them. */
 export function inTurn(limits: Pick<ClaimLimits, "sinceResent">) {
   const isLate = (delivery: DueDelivery) => Number(isResent(delivery) !== isTurnOfResent(limits));
   return (one: DueDelivery, other: DueDelivery): number => isLate(one) - isLate(other) || one.alertSeq - other.alertSeq;

@@ -14,8 +14,8 @@ const maxUnitsOfBatch = 4 * 1024 * 1024;
 const maxUnitsOfAlert = 64 * 1024;
 
 /**
- * Cuts a group's common part to what each of `count` alerts can get, since work and text grow with the alerts *times* the
- * common part. The largest values are cut first, labels and short texts stay whole. Notes say what is cut.
+ * Cuts the common part of a group. Each alert gets a copy of it, so more alerts leave room for less. The largest values are cut
+ * first; labels and short texts stay whole. Notes say what is cut.
  */
 export function limitEnvelope(envelope: JsonObject, count: number): { envelope: JsonObject; notes: string[] } {
   const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];

@@ -103,7 +103,7 @@ export function leadingWord(title: string): string | undefined {
 /** In front of a title these often name a move or an event of the market ("Up: ETH above 4,000") and not a recovery. */
 const doubtfulWords = new Set(["up", "close", "closed", "clear", "normal", "ended", "online", "fixed"]);
 
-/** The status that a leading word names, if any. Resolutions do not ring, so a word that may mean something else names none. */
+/** The status that a leading word names. A word with two meanings gives no status: a wrong "resolved" would make no sound. */
 export function statusOfLeadingWord(word: string): AlertStatus | undefined {
   const letters = word.replace(/[^a-z]+/g, "");
   return word === "alert" || doubtfulWords.has(letters) ? undefined : statusOfWord.get(letters);

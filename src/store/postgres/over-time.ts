@@ -17,7 +17,7 @@ interface KeptProblems {
   /** The alerts of the step: from the first `seq` on, and below the second. */
   low: number;
   high: number;
-  /** The count has all changes of transactions below this one. */
+  /** The number of a transaction: the count has all changes of the transactions before it. */
   upTo: bigint;
 }
 

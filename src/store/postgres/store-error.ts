@@ -56,7 +56,7 @@ export function toStoreError(error: unknown): unknown {
   return isTrouble ? toUnavailable(error) : error;
 }
 
-/** The same where every failure comes from the server or the way to it. */
+/** As `toStoreError`, for places where an error cannot be a bug: each comes from the server or the connection. */
 export function toUnavailable(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const [message, hint] = explain(error);

@@ -79,7 +79,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
 
 type All = ReturnType<typeof createSharedTransactions>;
 export type AcceptRequests = All["acceptRequests"];
-/** A part of a transaction that looks after its room in its own way. */
+/** A step of removing. Its driver runs it in a transaction that also watches the room on the disk. */
 export type RemoveOld = All["removeOld"];
 export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
@@ -88,7 +88,7 @@ export type JointTransactions = All["joint"];
 /** Each as a method of the port. */
 export type JointMethods = Pick<Dispatch, keyof JointTransactions>;
 
-/** Each with a `tx` of its own. */
+/** The same functions without `tx`: the driver gives each call a transaction of its own. */
 export type SharedMethods = {
   [N in SharedName]: SharedTransactions[N] extends (tx: Tx, ...args: infer Args) => infer Result
     ? (...args: Args) => Result
@@ -96,9 +96,9 @@ export type SharedMethods = {
 };
 
 /**
- * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `load`: it does so
- * too, but on SQLite next to them where many are asked for, since it is much; `statement`: it writes in one statement, which is its own
- * transaction; `transaction`: all of it or nothing.
+ * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `load`:
+ * it does so too, but on SQLite next to them where many are asked for, since it is much; `statement`: it writes in one statement,
+ * which is its own transaction; `transaction`: all of it or nothing.
  */
 export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statement" | "transaction"> = {
   acquireLanes: "transaction",

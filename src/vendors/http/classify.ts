@@ -31,6 +31,8 @@ export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
 
 /** The wait after a 429 without a time. */
 const defaultRateLimitWaitMs = 30_000;
+/** `Retry-After: 0` would be called again at once, and without end: the wait uses up no try. */
+const leastRateLimitWaitMs = 500;
 
 /** Cloudflare's codes for a server that it never reached: refused, timed out, unroutable, TLS. */
 const neverReached = new Set([521, 522, 523, 525, 526]);
@@ -111,9 +113,10 @@ export function rejected(scope: Rejected["scope"], reason: Rejected["reason"], d
 
 export function rateLimited(
   detail: string,
-  waitMs: number = defaultRateLimitWaitMs,
+  askedMs: number = defaultRateLimitWaitMs,
   scope: "destination" | "account" = "destination",
 ): Outcome {
+  const waitMs = Math.max(leastRateLimitWaitMs, askedMs);
   return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope };
 }
 

@@ -42,7 +42,10 @@ const mostFailures = 3;
 const mostUnknownKeys = 10;
 /** The most rules that are remembered. */
 const mostKnownRules = 2_000;
-/** Alerts are read within seconds. An alert that waits for longer than this waits behind others, and earlier ones may wait too. */
+/**
+ * Alerts are read within seconds. If one waits longer than this, the relay is behind, and an alert that seems missing may only be
+ * unread.
+ */
 const longestUnreadMs = 60_000;
 /** The log is read in small steps with rests between them, so that no reader has to wait. */
 const stepSize = 500;

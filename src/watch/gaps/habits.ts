@@ -9,7 +9,7 @@ export interface Past {
 /** Both turns of a rule, the one that is judged first. */
 export type Turns = readonly [Pick<Past, "due" | "answered">, Pick<Past, "due" | "answered">];
 
-/** Crossings and rules that count as seen before the first one: little data gives no certainty. */
+/** The estimate starts as if these had been seen already, so a few real ones change it only a little. */
 const priorCrossings = { due: 100, lost: 0.5 };
 const priorRules = { all: 10, spotty: 1 };
 const rounds = 6;

@@ -30,7 +30,7 @@ export const changedAlerts = new Set<string>();
 
 /** Points at which the log page acts in its own way. */
 export const hooks = {
-  /** The address to fetch the page again. The log may want more rows. */
+  /** Gives the address from which the page is fetched again. The log replaces this function, as it sometimes asks for more rows. */
   refreshAddress: pageAddress,
   /** Called with a fresh copy of the page, fetched because these alerts had changed. */
   onFresh: (_fresh: Document, _changed: ReadonlySet<string>): void => {},

@@ -37,6 +37,8 @@ const common: Row[] = [
   [429, "", "retry rate_limited 30000 free"],
   [429, "", "retry rate_limited 90000 free", { "retry-after": "90" }],
   [429, "", "retry rate_limited 120000 free", { "retry-after": "Fri, 20 Nov 2026 12:02:00 GMT" }],
+  [429, "", "retry rate_limited 500 free", { "retry-after": "0" }],
+  [429, "", "retry rate_limited 500 free", { "retry-after": "Fri, 20 Nov 2020 12:02:00 GMT" }],
   [500, "", "ambiguous server_error"],
   [502, "<html>", "ambiguous server_error"],
   [503, "", "retry server_error -"],
