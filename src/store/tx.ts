@@ -103,12 +103,14 @@ export type JointCall = [lane: LaneFence, ...given: unknown[]];
 
 /** A transaction that calls of several lanes may share. */
 export interface Joint<Call extends JointCall, Answer> {
+  /** False: the call has a transaction of its own. */
+  mayShare(call: Call): boolean;
   countDeliveries(call: Call): number;
   /** Whether the calls need nothing besides their first statement. */
   isOneStatement(calls: readonly Call[]): boolean;
-  /** Answers each call. Undefined: nothing was written for its lane, or with `free` nothing at all. */
+  /** Answers each call. Undefined: no delivery of its lane was changed, or with `free` nothing was written at all. */
   run(tx: Tx, calls: readonly Call[], which: WhichLanes): Promise<(Answer | undefined)[]>;
-  /** The answer to a call for whose lane nothing was written. */
+  /** The answer to a call that has changed no delivery. */
   answerOther(tx: Tx, call: Call): Promise<Answer>;
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { type BatchingOptions, createBatching, type Waiting } from "../batching.ts";
 import type { JointMethods, JointTransactions } from "../transactions/index.ts";
-import type { Joint, JointCall, WhichLanes } from "../tx.ts";
+import { type Joint, type JointCall, runJoint, type WhichLanes } from "../tx.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
@@ -51,8 +51,9 @@ export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
 
 function bindOne<Call extends JointCall, Answer>(
   { statement, transaction, single }: Database,
-  { countDeliveries, isOneStatement, run, answerOther }: Joint<Call, Answer>,
+  joint: Joint<Call, Answer>,
 ): (...call: Call) => Promise<Answer> {
+  const { mayShare, countDeliveries, isOneStatement, run, answerOther } = joint;
   const runIn = (calls: readonly Call[], which: WhichLanes) =>
     (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
   const { make } = createSharing<Call, Answer>({
@@ -61,7 +62,7 @@ function bindOne<Call extends JointCall, Answer>(
     makeTogether: (calls) => runIn(calls, "free"),
     makeAlone: async (call) => (await runIn([call], "all"))[0] ?? answerOther(toTx(single), call),
   });
-  return (...call) => make(call);
+  return (...call) => (mayShare(call) ? make(call) : transaction((tx) => runJoint(toTx(tx, tx.notes), joint, call)));
 }
 
 export const bindJoint = (database: Database, { claimRun, recordAttempt }: JointTransactions): JointMethods => ({

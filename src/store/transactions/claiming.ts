@@ -67,6 +67,7 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: Fences & InT
   }
 
   const claimRun: Joint<ClaimCall, ClaimedTogether[] | "lost"> = {
+    mayShare: () => true,
     countDeliveries: ([, claims]) => claims.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
     isOneStatement: () => true,
     async run(tx, calls, which) {

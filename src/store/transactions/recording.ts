@@ -98,6 +98,8 @@ export function createRecording(
   }
 
   const recordAttempt: Joint<RecordCall, Kept | "lost"> = {
+    // In one transaction, paces of several lanes would lock their rows in an order of chance.
+    mayShare: ([, , paces]) => paces.length === 0,
     countDeliveries: ([, { deliverySeqs }]) => deliverySeqs.length,
     isOneStatement: (calls) =>
       toWaves(calls).length === 1 &&
@@ -105,9 +107,8 @@ export function createRecording(
         ([, { fallbacks = [], next }, paces]) => paces.length === 0 && fallbacks.length === 0 && !isUnheard(next),
       ),
     async run(tx, calls, which) {
-      const save = ([lane, , paces]: RecordCall) => savePaces(tx, lane, paces);
-      const [kept] = await Promise.all([keep(tx, calls, which), which === "all" && Promise.all(calls.map(save))]);
-      if (which === "free") await Promise.all(calls.filter((_, call) => kept[call] !== undefined).map(save));
+      const saved = calls.map(([lane, , paces]) => savePaces(tx, lane, paces));
+      const [kept] = await Promise.all([keep(tx, calls, which), ...saved]);
       return kept.map((result) => (which === "free" || result === "recorded" ? result : undefined));
     },
     answerOther: async (tx, [lane]) => ((await isHeld(tx, lane)) ? "late" : "lost"),
