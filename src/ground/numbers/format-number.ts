@@ -52,9 +52,15 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** A number of the program: `1234` → `1,234`. Fractions get at most three digits. */
-export const groupThousands = (count: number): string =>
-  Number.isSafeInteger(count) ? groupDigits(String(count)) : count.toLocaleString("en");
+/** A number of the program: `1234` → `1,234`. Fractions get at most three digits. The first use of `Intl` takes 20 ms and 5 MB. */
+export function groupThousands(count: number): string {
+  const size = Math.abs(count);
+  if (Number.isInteger(count) && size < 1e15) return groupDigits(String(count));
+  if (!(size > 1e-6 && size < 1e12)) return count.toLocaleString("en");
+  // Rounds the decimal digits: as a double, 523.1705 times 1000 is not the half that it reads as.
+  const rounded = Number(`${Math.round(Number(`${size}e3`))}e-3`);
+  return groupDigits(String(Math.sign(count) * rounded));
+}
 
 function inThrees(whole: string): string {
   const first = whole.length % 3 || 3;
