@@ -15,31 +15,30 @@ export function isWorse(severity: Severity, than: Severity): boolean {
 export const statuses = ["firing", "resolved", "unknown"] as const;
 export type AlertStatus = (typeof statuses)[number];
 
-/** How the body could be read. `unreadable`: reading it failed twice, so the page shows it as received. */
+/** How the body could be read. `unreadable`: reading it failed twice. The page then shows it as received. */
 export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty", "unreadable"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 
-/** The hook, a person who tries Tocsin, or the relay itself (a notice about a dead destination). */
+/** Who made the alert: a sender at the hook, a person who tries Tocsin, or the relay itself (a notice). */
 export const alertOrigins = ["hook", "test", "notice"] as const;
 export type AlertOrigin = (typeof alertOrigins)[number];
 
-/** The body of a canary, a test that Tocsin sends to its own hook. Routing knows the canary by it. */
+/** The body of a canary: a test alert that Tocsin sends to its own hook. Routing recognises it by this mark. */
 export const canaryMark = { tocsin: "canary" } as const;
 
-/** One line of the short field list: what the body offers beyond the named facts, as text. */
+/** A field of the body that is none of the named facts, as text. */
 export interface AlertField {
   name: string;
   value: string;
 }
 
 /**
- * The facts that were read from a body. Pure data, stored with the raw body. They can be read from it again at any time. Every
- * text is the sender's plain text: it is never markup, and is escaped wherever it is shown.
+ * The facts that were read from a body, stored with it. Every text is the sender's plain text, never markup: escape it
+ * wherever it is shown.
  */
 export interface AlertFacts {
   /**
-   * Never empty. A body without a title gets one that is made of its content, e.g. "Alert (empty body)". At most 300
-   * characters.
+   * Never empty. Without a title in the body it is made of the content ("Alert (empty body)"). At most 300 characters.
    */
   title: string;
   severity: Severity;
@@ -61,9 +60,9 @@ export interface AlertFacts {
   link?: string;
   /** The sender's own id of this event. */
   externalId?: string;
-  /** What the sender calls itself, if it does. */
+  /** The sender's name for itself. */
   source?: string;
-  /** Names the trouble that fires and resolves, so updates find its first message. Never empty. */
+  /** The same for all alerts of one trouble, from firing to resolved. Never empty. */
   alertKey: string;
   /** The rest of the body, in its order, at most 40 entries. */
   fields: AlertField[];
@@ -73,24 +72,22 @@ export interface AlertFacts {
   notes: string[];
 }
 
-/** The result of translating one alert. */
 export interface Translation {
   facts: AlertFacts;
   /** The value that matchers look into. Absent when the body is neither JSON nor a form. */
   payload?: Json;
-  /** Whether the body has an event id or time of its own. Then the same bytes again are the same event. Default false. */
+  /** Whether the body has an event id or time of its own. The same bytes then mean the same event. Default false. */
   namesItself?: boolean;
-  /** Absent: the body has no shape, its places are too many to follow, or nobody asked for it. */
+  /** Absent: not asked for, or the body has no shape or too many places. */
   shape?: BodyShape;
-  /** The paths of the mapping that found facts. Absent: all facts are guesses. */
+  /** For each fact that the sender's mapping found, its path in the body. Absent: all facts are guesses. */
   mapped?: Partial<Record<MappableFact, string>>;
 }
 
-/** A stored alert on its way through routing, delivery and rendering. */
 export interface Alert {
   /** UUIDv7. */
   id: string;
-  /** Position in the log; newer is larger. */
+  /** Position in the log. A newer alert has a larger one. */
   seq: number;
   origin: AlertOrigin;
   receivedAt: number;
@@ -98,8 +95,8 @@ export interface Alert {
 }
 
 /**
- * The time from the first message of an occurrence to its end. The end is the sender's, or the arrival where the sender's time
- * does not fit.
+ * How long an occurrence lasted, from its first message to its resolving alert. A sender's time before that message or
+ * after the arrival is not used.
  */
 export function resolvedAfterMs({ receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">, firstAt: number): number {
   const occurredAt = facts.occurredAt ?? receivedAt;
@@ -110,8 +107,8 @@ const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison)$/i;
 
 /**
- * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. Then 3305 USD is not "above 2.5", and
- * the threshold has another unit than the value.
+ * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. A value of 3305 USD is not
+ * "above" it.
  */
 export function limitsChange({ fields, title }: Partial<Pick<AlertFacts, "fields" | "title">>): boolean {
   const isSaid = (fields ?? []).some(
@@ -127,7 +124,9 @@ export function changeInTitle(title: string): string | undefined {
 
 const movedBy = /\b(?:moved|changed)(?: by)? (\d{1,6}(?:\.\d{1,6})?) ?%/i;
 
-/** Whether a unit multiplies the value before it ("M USD", "bn"). The threshold may then be in single units or not. */
+/**
+ * Whether a unit multiplies the value before it ("M USD", "bn"). Whether it multiplies the threshold too is unknown.
+ */
 export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
 }
@@ -145,8 +144,8 @@ export function drawableThreshold(facts: AlertFacts): number | undefined {
 }
 
 /**
- * The side of its threshold on which the value is. Undefined where that is uncertain: both must be plain decimals, or both have
- * a multiplier, of the same unit. While the alert is not over, the sender must not say the opposite.
+ * The side of its threshold on which the value is. Undefined where the two numbers may differ in unit, or where the
+ * sender says the opposite while the alert fires.
  */
 export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
@@ -167,7 +166,7 @@ const sideAndNumber =
   /\b(above|over|exceed(?:s|ed)|below|under)\s{1,3}([$€£¥₿]?\d[\d,]{0,40}(?:\.\d{1,40})?(?: ?(?:k|[mbt]n?|[mb]illion)(?![\p{L}\d]))?)/giu;
 const denial = /\b(?:not|no longer|never)(?: \w{1,12}){0,2} ?$|n't(?: \w{1,12}){0,2} ?$/i;
 
-/** The side of its threshold on which the value is by the title: "fell below 5,000,000". */
+/** The side of the threshold that the title names: "fell below 5,000,000". */
 export function sideInTitle({
   title = "",
   threshold = "",
@@ -190,7 +189,7 @@ const sides = mapWords({
     "below under lt < lessthan lessthanthreshold lte le <= atmost lessthanorequalto lessthanorequaltothreshold down",
 });
 
-/** The side of a threshold that a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
+/** Reads a sender's word for a condition: "gte", "LessThanThreshold", "<". */
 export function sideOfWord(said: string): "above" | "below" | undefined {
   return sides.get(said.toLowerCase().replace(/[\s_-]+/g, ""));
 }
@@ -198,7 +197,7 @@ export function sideOfWord(said: string): "above" | "below" | undefined {
 const directionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator))?|condition_?type|direction|operator|comparator|comparison_?operator)$/i;
 
-/** The side of its threshold on which an alert fires, by the sender's word among the fields. */
+/** The side of the threshold on which the alert fires, by the sender's condition among the fields. */
 export function sideOfCondition({ fields }: Pick<AlertFacts, "fields">): "above" | "below" | undefined {
   for (const { name, value } of fields) {
     if (value.length > 40 || !directionNames.test(name)) continue;

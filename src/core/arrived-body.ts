@@ -2,19 +2,17 @@ import { createHash } from "node:crypto";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** Describes a body that has arrived: enough to compare it with the body that was sent. */
 export interface ArrivedBody {
   bytes: number;
   /** base64url. */
   sha256: string;
-  /** The body's Content-Encoding, when a proxy on the way has added one. */
+  /** The Content-Encoding that a proxy on the way has added. */
   encoding?: string;
 }
 
 /**
- * Says in words how a body differs from the sent one, as the end of a sentence about an alert.
- *
- * @returns undefined when both are the same
+ * How an arrived body differs from the sent one, as the end of a sentence about an alert. Undefined when both are the
+ * same.
  */
 export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
   const sizes = `${countOf(sent.byteLength, "byte")} sent, ${groupThousands(bytes)} arrived`;
@@ -26,7 +24,6 @@ export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: A
   return `arrives with another body: ${sizes}`;
 }
 
-/** See `ArrivedBody`. */
 export function hashBody(body: Uint8Array): string {
   return createHash("sha256").update(body).digest("base64url");
 }

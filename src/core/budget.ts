@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** Allows `most` spendings within any `withinMs`. A clock that is set back begins anew. */
+/** Allows `most` spendings within any `withinMs`. Forgets the earlier ones when the clock is set back. */
 export class Budget {
   #spent: number[] = [];
 
@@ -10,7 +10,6 @@ export class Budget {
     private readonly withinMs: number,
   ) {}
 
-  /** How many were spent within the last `withinMs`. */
   made(): number {
     const now = this.clock.now();
     this.#spent = this.#spent.filter((at) => at > now - this.withinMs && at <= now);

@@ -3,7 +3,6 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
 import { parseTimeOfDay } from "./hours.ts";
 
-/** When canaries are sent: at an interval, or at times of the wall clock. */
 export type CanarySchedule =
   | { kind: "every"; everyMs: number }
   | {
@@ -25,8 +24,8 @@ export function describeCanarySchedule(schedule: CanarySchedule): string {
 }
 
 /**
- * Finds the first time to send a canary after an instant, both epoch milliseconds. A time that the clocks jump over is the
- * instant of the jump. A time that comes twice counts once.
+ * Finds the first time to send a canary after an instant, both epoch milliseconds. A time that the clocks jump over is
+ * the instant of the jump. A time that comes twice counts once.
  */
 export function compileCanarySchedule(schedule: CanarySchedule): (after: number) => number {
   if (schedule.kind === "every") return (after) => after + schedule.everyMs;
@@ -34,7 +33,7 @@ export function compileCanarySchedule(schedule: CanarySchedule): (after: number)
   const clock = createZonedClock(timeZone);
   return (after) => {
     const { year, month, day, weekday } = clock.wallTimeAt(after);
-    // The same weekday in a week is included, since today's time may be over.
+    // // Eight days: today's times may be over, so the same weekday in a week is needed.
     const instants = Array.from({ length: 8 }, (_, ahead) => ahead)
       .filter((ahead) => days === undefined || days.includes((weekday + ahead) % 7))
       .flatMap((ahead) => times.map((time) => clock.instantOf(year, month, day + ahead, ...parseTimeOfDay(time))));

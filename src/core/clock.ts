@@ -1,7 +1,7 @@
-/** Epoch milliseconds now. Injected everywhere, so tests move time by hand. */
+/** Epoch milliseconds now. */
 export type Now = () => number;
 
-/** Uniform in [0, 1). Injected; used for jitter only. */
+/** Uniform in [0, 1). Used for jitter only. */
 export type Random = () => number;
 
 /** Time for the long-running parts. Tests move it by hand. */
@@ -11,16 +11,16 @@ export interface Clock {
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Acts after `ms`, unless the returned function is called before. Meant for time limits that are rarely reached: a signal
-   * costs more than the timer.
+   * Acts after `ms`, unless the returned function is called before. For time limits that are rarely reached: an
+   * AbortSignal would cost more than the timer.
    */
   after(ms: number, act: () => void): () => void;
 }
 
-/** Made once, since each `abort()` without a reason makes an exception with a stack. */
+/** One error for all: `abort()` without a reason makes an exception with a stack each time. */
 const over = new Error("the wait is over");
 
-/** Undefined when no answer comes within `ms` by the clock, or the signal is aborted. Rejects as `asked` does. */
+/** The answer, or undefined when `signal` is aborted or `ms` have passed. Rejects as `asked` does. */
 export async function within<T>(
   asked: Promise<T>,
   ms: number,
@@ -39,7 +39,7 @@ export async function within<T>(
   }
 }
 
-/** Resolves when `signal` is aborted, at once when it is aborted already. */
+/** Resolves at once when `signal` is aborted already. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -3,20 +3,19 @@ import { writePlain } from "../ground/numbers/format-number.ts";
 import { type AlertFacts, limitsChange, multiplies, sideInTitle, sideOfCondition } from "./alert.ts";
 
 /*
- * Facts that follow from others: decimals in percent, exact to six places. Absent where a number that they need is missing or
- * no number, and where the percentage would be of zero.
+ * Facts computed from others, in percent, exact to six places. Absent where a needed number is missing or unreadable,
+ * or the base is zero.
  */
 
-/** How far the value is from the previous one, in percent of that: `-5.7` for 94.3 after 100. */
+/** The change from the previous value, in percent of that: `-5.7` for 94.3 after 100. */
 export function changePercentOf({ value, previousValue }: AlertFacts): string | undefined {
   return differenceInPercent(value, previousValue);
 }
 
 /**
- * How far the value is past its threshold, in percent of it: `2.8` for 24.3 below 25, and for 25.7 above 25. Negative before
- * it. The sender names the side (among the fields, else in the title). Otherwise the value's own side counts, while the alert
- * is not over. Absent for an alert that is over without a named side, for a threshold that limits a change, and for a unit that
- * multiplies the value ("M USD").
+ * How far the value is past its threshold, in percent of it: `2.8` for 24.3 below 25, and for 25.7 above 25. Negative
+ * before it. The side is the sender's. Where the sender names none, it is the value's own, while the alert fires.
+ * Absent for a threshold that limits a change, and for a unit that multiplies ("M USD").
  */
 export function distancePercentOf(facts: AlertFacts): string | undefined {
   const { value, threshold, status, unit } = facts;

@@ -3,11 +3,13 @@ import { severities } from "./alert.ts";
 import type { Outcome } from "./delivery.ts";
 import type { DueDelivery } from "./delivery-job.ts";
 
-/** Counts one relay's deliveries since its start, for machines. */
+/** One relay's deliveries since its start, for metrics. */
 export class DeliveryFigures {
   /** Calls by `destination`, `outcome` and `reason` (`none` if sent). */
   readonly attempts = new Counter();
-  /** Calls that were refused for their message, by destination: our rendering or our reading of the refusal is at fault. */
+  /**
+   * Calls refused for the message itself, by destination. Either our rendering is wrong, or our reading of the refusal.
+   */
   readonly refusedMessages = new Map<string, number>();
   /** Seconds from the acceptance of an alert to its sent message, by `destination` and `severity`. */
   readonly seconds = new Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]);
@@ -24,7 +26,7 @@ export class DeliveryFigures {
       this.refusedMessages.set(destination, (this.refusedMessages.get(destination) ?? 0) + 1);
   }
 
-  /** Counts alerts only: resends, notices and tests do not show how long an alert takes. */
+  /** Only alerts count: resends, notices and tests do not show how long an alert takes. */
   noteSent(destination: string, deliveries: readonly DueDelivery[], at: number): void {
     for (const { purpose, severity, receivedAt } of deliveries)
       if (purpose === "alert") this.seconds.observe({ destination, severity }, Math.max(0, at - receivedAt) / 1000);

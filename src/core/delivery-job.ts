@@ -4,7 +4,7 @@ import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
 import type { PlannedDelivery } from "./rules.ts";
 
-/** A delivery in the form that the engine plans with. */
+/** A delivery as the engine plans with it. */
 export interface DueDelivery
   extends Omit<PlannedDelivery, "channel" | "route" | "state" | "fallback" | "mutedBy" | "ring" | "group"> {
   seq: number;
@@ -15,38 +15,37 @@ export interface DueDelivery
   purpose: DeliveryPurpose;
   state: DeliveryState;
   createdAt: number;
-  /** When quiet hours, its group or a cause stopped holding the delivery. Absent: never held, or still held. */
+  /** When the delivery stopped being held by quiet hours, its group or a cause. Absent: never held, or still held. */
   heldUntil?: number;
   receivedAt: number;
   alertKey: string;
   severity: Severity;
   status: AlertStatus;
-  /** Counting attempts so far. */
+  /** Attempts that count towards the schedule. */
   attempts: number;
-  /** How many of them ended ambiguous. */
+  /** Attempts that ended ambiguous. */
   ambiguous: number;
   form: MessageForm;
-  /** The parts of the message that are known to be delivered, and the vendor's ids of them. */
   progress: DeliveryProgress;
   digestId?: string;
   /** For a fallback: the destination that it replaces. */
   insteadOf?: string;
-  /** The fallback destination, until it was called. */
+  /** The fallback destination, until a delivery to it is made. */
   fallbackTo?: string;
-  /** Why the last attempt did not succeed: words for the page, and a code for "late because". */
+  /** Why the last attempt failed: words for the page, and a code for the message's "late because". */
   lastDetail?: string;
   lastReason?: ReasonCode;
 }
 
 export interface DeliveryProgress {
-  /** The vendor's ids of the parts that are delivered, in order; null where the vendor gives none. */
+  /** The vendor's ids of the delivered parts, in order; null where the vendor gives none. */
   refs: (string | null)[];
-  /** What the parts already sent say about time and lateness, so the rest is cut in the same places. */
+  /** Time and lateness as the sent parts state them. The remaining parts must be cut in the same places. */
   madeAt?: number;
   late?: { byMs: number; why: string };
-  /** How often the destination has moved during this delivery. */
+  /** How often the destination's address has changed during this delivery. */
   moves?: number;
-  /** Why the alerts of a digest are sent together; a repeat says the same. */
+  /** Why the alerts of a digest are sent together. A repeat gives the same reason. */
   digestReason?: DigestReason;
 }
 
@@ -54,7 +53,7 @@ export interface ClaimedDelivery extends DueDelivery {
   facts: AlertFacts;
 }
 
-/** The fate of a claim's deliveries after an attempt. The delivery policy decides it, purely. */
+/** What becomes of a claim's deliveries after an attempt. */
 export type NextStep =
   | { state: "sent" | "digested"; reason: string }
   | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm }
@@ -66,14 +65,13 @@ export interface Thread {
   recipient: string;
   alertKey: string;
   /**
-   * The first message of the current occurrence, and the alert that it shows now. The ref is absent where the vendor gives
-   * none.
+   * The first message of the current occurrence. Absent where the vendor gives no id. `rootAlertSeq` is the alert that
+   * it shows now.
    */
   rootRef?: string;
   rootAlertSeq: number;
   /** The last message that pinged. */
   lastRef?: string;
-  /** The newest alert among those that were sent. */
   lastAlertSeq: number;
   firstAt: number;
   /** When the last message that pinged was sent. */
@@ -82,7 +80,10 @@ export interface Thread {
   count: number;
   severity: Severity;
   status: AlertStatus;
-  /** When an alert said that the occurrence is over, while that has not been sent here: it waits, or went out in a digest. */
+  /**
+   * When an alert resolved the occurrence, as long as this chat has no message of it: the alert waits, or went out in a
+   * digest.
+   */
   overAt?: number;
 }
 

@@ -6,55 +6,57 @@ const hour = 60 * minute;
 
 /** Waits between the attempts of one delivery. */
 export interface RetrySchedule {
-  /** The wait after the first failed attempt, after the second, and so on. Milliseconds. */
+  /** Milliseconds: the first is the wait after the first failed attempt. */
   stepsMs: number[];
-  /** The wait when the steps are used up. Absent: the delivery fails after the last step. Milliseconds. */
+  /** The wait after the last step. Absent: the delivery fails then. Milliseconds. */
   thenEveryMs?: number;
-  /** Counted from the creation of the delivery. A retry that would fall after it is not made. Milliseconds. */
+  /** No retry is made later than this after the creation of the delivery. Milliseconds. */
   giveUpAfterMs: number;
 }
 
-/** Applies when a message may have arrived, and the destination's policy is `retry`. */
+/** For messages that may have arrived, where the destination's policy is `retry`. */
 export interface AmbiguousSettings {
   /** Least wait before a repeat, milliseconds. */
   waitMs: number;
-  /** Repeats made at most. After them the delivery is held for a person. */
+  /** After these the delivery is held for a person. */
   maxRepeats: number;
 }
 
-/** Stops trying a destination that fails every time. Waiting at an open breaker is no attempt. */
+/** Stops calls to a destination that fails every time. */
 export interface BreakerSettings {
-  /** Failures in a row that open it. */
+  /** Failures in a row. */
   openAfter: number;
-  /** First pause; each failed probe doubles it. Milliseconds. */
+  /** The first pause. Each failed probe doubles it. Milliseconds. */
   firstPauseMs: number;
   maxPauseMs: number;
 }
 
 /** How the engine delivers. Every value can be set under `delivery:` in the YAML file. */
 export interface DeliverySettings {
-  /** For every channel except outgoing webhooks. */
   schedule: RetrySchedule;
   webhookSchedule: RetrySchedule;
   /** Every wait of a schedule is multiplied by a random factor in [1 − jitter, 1 + jitter]. 0 to 0.5. */
   jitter: number;
   ambiguous: AmbiguousSettings;
-  /** E-mail is repeated under the same Message-ID, once and later. */
+  /** A mail's repeat has the same Message-ID. */
   ambiguousEmail: AmbiguousSettings;
   breaker: BreakerSettings;
   /** For all chats of one Telegram bot together. */
   telegramBotPace: Pace;
-  /** An older claim may be taken over. Longer than `sendTimeoutMs`, so a slow send is not doubled. Milliseconds. */
+  /**
+   * A claim older than this may be taken over. Longer than `sendTimeoutMs`, or a slow call would be doubled.
+   * Milliseconds.
+   */
   leaseMs: number;
-  /** One call to a vendor, from claim to outcome. Mail servers get `emailSendTimeoutMs`. Milliseconds. */
+  /** The limit of one call to a vendor. For mail servers it is `emailSendTimeoutMs`. Milliseconds. */
   sendTimeoutMs: number;
   /** A mail server may take ten minutes to answer the end of DATA (RFC 5321, 4.5.3.2.6). Milliseconds. */
   emailSendTimeoutMs: number;
-  /** How long a shutdown waits for sends in flight before it records them as ambiguous. Milliseconds. */
+  /** How long a shutdown waits for calls in flight, before it records them as ambiguous. Milliseconds. */
   shutdownMs: number;
 }
 
-/** The defaults. Each caller gets its own copy. */
+/** A new copy for each caller. */
 export function defaultDeliverySettings(): DeliverySettings {
   return {
     schedule: {

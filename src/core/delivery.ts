@@ -28,32 +28,30 @@ export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as con
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /**
- * Why the delivery exists. The message names every purpose but `alert`. A `resend` is for one alert and is tried at once. A
- * `bulk_resend` is one of many: they get one message in four while others are due, as digests when there are many.
+ * Why the delivery exists. The message names every purpose but `alert`. A `resend` is for one alert and is tried at
+ * once. A `bulk_resend` is one of many: they take one message in four while others are due, and go out as digests.
  */
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 
-/** How far a bulk resend is, for every reader. */
 export function describeResending({ made, arrived }: { made: number; arrived: number }): string {
   return `${groupThousands(arrived)} of ${groupThousands(made)} resent`;
 }
 
 const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
 
-/** Whether nobody need wait any more for an outcome: only a person, or the end of quiet hours, changes the state. */
+/** Whether only a person, or the end of quiet hours, can still change the state. */
 export function isSettled({ state }: { state: DeliveryState }): boolean {
   return settledStates.includes(state);
 }
 
-/** States that a bulk resend of failures takes up. A `held` delivery may have arrived, so a person judges each. */
+/** The states that a bulk resend takes up. `held` is none of them: it may have arrived, so a person decides on each. */
 export const failedStates = ["failed", "expired"] as const satisfies DeliveryState[];
 export type FailedState = (typeof failedStates)[number];
 
-/** The type of a vendor (`vendors/index.ts` has them all). An old delivery may have a type that no longer exists. */
+/** The name of a vendor (`vendors/index.ts`). A kept delivery may have one that no longer exists. */
 export type ChannelType = string;
 
-/** The part of a delivery that `standingDeliveries` needs. */
 export interface Standing {
   destination: string;
   channel: ChannelType;
@@ -63,9 +61,9 @@ export interface Standing {
 }
 
 /**
- * The deliveries that count for an alert's state: the newest of each destination (of each address, for mail), without those
- * that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
- * @param hasSeveralRecipients of a channel type: recipients of one destination are independent, as mailboxes are
+ * The deliveries that count for an alert's state: the newest of each destination, without those that were resent.
+ * `deliveries` are all of one alert, oldest first.
+ * @param hasSeveralRecipients of a channel type: each recipient of a destination counts by itself, as mailboxes do
  */
 export function standingDeliveries<T extends Standing>(
   deliveries: readonly T[],
@@ -82,19 +80,19 @@ export function standingDeliveries<T extends Standing>(
 }
 
 /**
- * What a channel says about one call to the other side. Expected failures are values, and a channel throws only for bugs.
- * `detail` is for people, at most 300 characters, in our words or the vendor's, without secrets.
+ * The result of one call to a vendor. A channel throws only for bugs. `detail` is for people, at most 300 characters,
+ * without secrets.
  */
 export type Outcome =
   | {
       kind: "sent";
       /** The vendor's id of the message, for edits and replies. */
       ref?: string;
-      /** Something worth showing that did not stop the delivery, e.g. "topic gone, sent to the group". */
+      /** A remark for people about a message that was sent, e.g. "topic gone, sent to the group". */
       note?: string;
       /**
        * What the destination has lost since it was configured. It counts as degraded until a message arrives without
-       * `degraded`.
+       * this.
        */
       degraded?: string;
     }
@@ -102,9 +100,9 @@ export type Outcome =
       kind: "retry";
       reason: ReasonCode;
       detail: string;
-      /** Milliseconds from now before which nothing may be tried. Absent: the schedule decides. */
+      /** Nothing may be tried for so long. Absent: the schedule decides. */
       waitMs?: number;
-      /** `false` when the other side only asked to wait (429). Then the schedule is not used up. Default true. */
+      /** `false` when the vendor only asked to wait (429): no step of the schedule is used up. Default true. */
       countsAsAttempt?: boolean;
       /** What has to wait: this chat (default) or the whole account. */
       scope?: "destination" | "account";
@@ -114,8 +112,8 @@ export type Outcome =
   | {
       kind: "rejected";
       /**
-       * `message`: this rendering was refused, the plain one may pass. `recipient`: this address is refused. `destination`: a
-       * person has to act before anything can be delivered there. `account`: the bot or mail account is refused.
+       * What is refused. `message`: this rendering; the plain one may pass. `recipient`: this address. `destination`:
+       * everything, until a person acts. `account`: the bot or mail account.
        */
       scope: "message" | "recipient" | "destination" | "account";
       reason: ReasonCode;
@@ -128,7 +126,6 @@ export type Outcome =
       waitMs?: number;
     };
 
-/** Reasons in the field's terms; the page and the metrics group by them. */
 export const reasonCodes = [
   "connect_failed",
   "dns_failed",
@@ -168,5 +165,5 @@ export const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** The stored reason of a delivery that failed because its destination has left the configuration. */
+/** The reason of a delivery whose destination has left the configuration. */
 export const orphanReason = "this destination is no longer configured";

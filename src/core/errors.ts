@@ -1,4 +1,3 @@
-/** Every error that a user may see has one of these codes. */
 const httpStatuses = {
   usage: 400,
   config_invalid: 400,
@@ -33,7 +32,9 @@ const httpStatuses = {
 export type ErrorCode = keyof typeof httpStatuses;
 export const errorCodes = Object.keys(httpStatuses) as ErrorCode[];
 
-/** An expected failure with words for a person: what happened and where (`message`), and what to do (`hint`). Holds no secret. */
+/**
+ * An expected failure in words for a person. `message`: what happened and where. `hint`: what to do. Holds no secret.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly hint?: string;
@@ -58,12 +59,11 @@ export function isStoreAway(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "store_unavailable";
 }
 
-/** The HTTP status of the answer for each code. */
 export function httpStatusOf(code: ErrorCode): (typeof httpStatuses)[ErrorCode] {
   return httpStatuses[code];
 }
 
-/** Exit status of a command: 2 for wrong usage or configuration, 1 for everything else that failed. */
+/** 2 for wrong usage or configuration, 1 for everything else. */
 export function exitStatusOf(code: ErrorCode): 1 | 2 {
   return code === "usage" || code === "config_invalid" ? 2 : 1;
 }

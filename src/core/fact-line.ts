@@ -17,34 +17,31 @@ import { readFrame, writeTitle } from "./title.ts";
 /** Characters of a message that a locked phone shows after the chat's name. */
 export const lockScreenUnits = 110;
 const maxNameUnits = 40;
-/** A longer number is left to the line below, since a part of it would be another number. */
+/** A longer number is left to the line below. Cut, it would be another number. */
 const maxNumberUnits = 30;
 
-/** The facts of an alert in the few words of a first line. */
+/** An alert's facts in the few words of a first line. */
 export interface FactLine {
   /**
-   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`. Or the sender's own title, followed by these facts where
-   * there is room.
+   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's own title with as many of these
+   * facts as fit.
    */
   title: string;
   /**
-   * The line of an alert that is over: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the
+   * For a resolved alert: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the
    * sender's.
    */
   over: string;
-  /**
-   * The line that is equal for all alerts of a key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000
-   * (polygon)`.
-   */
+  /** Equal for all alerts of a key, as mail programs join messages by it: `ONYX504 pool TVL below 19,000 (polygon)`. */
   steady: string;
-  /** The subject whose name was learned elsewhere. Absent: the name is the sender's. */
+  /** The subject, where its name is not the sender's but was learned elsewhere. */
   learned?: BareSubject;
 }
 
-/** Finds a name for a token or pool when its sender gives only an address. */
+/** Finds a name for a token or pool of which the sender gives only the address. */
 export type SubjectName = (subject: BareSubject) => string | undefined;
 
-/** `4812345.67`, `$1,200`, `101.2%`, `3.2M`. A sender's value may be any text, so others are not used. */
+/** `4812345.67`, `$1,200`, `101.2%`, `3.2M`. Any other text of a sender is not used as a number. */
 const amountLike = /^[+-]?[$€£¥₿]?\d[\d.,]{0,58}(?:[eE][+-]?\d{1,3})?[ ]?[a-zA-Z%]{0,8}$/;
 
 interface Subject {
@@ -58,8 +55,8 @@ interface Subject {
 }
 
 /**
- * Writes an alert's first line from its facts, for people. The title as read stays its name elsewhere. Undefined where the
- * facts are too few. Then only the sender's title is left.
+ * Writes an alert's first line from its facts. Undefined where the facts are too few: the caller then uses the sender's
+ * title.
  */
 export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine | undefined {
   const { value, format } = facts;
@@ -83,7 +80,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   const limited = limit === "" ? "" : side === undefined ? `, limit ${limit}` : `, ${side} ${limit}`;
   const moved = changeLimit === undefined ? "" : `, limit ${changeLimit} %`;
   const isBack = side !== undefined && sideOfAlert !== undefined && side !== sideOfAlert;
-  // Some senders repeat the value that fired. The line must not read as if the value came back to it.
+  // Some senders repeat the value that fired. The line must not say that this value is back within the limit.
   const limitNow = side !== undefined && sideOfAlert === undefined ? `, limit ${limit}` : limited;
   const backTo = isBack ? `back ${side} ${limit} (${[amount, chain].filter(Boolean).join(", ")})` : undefined;
   const limitAlone = limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`;
@@ -96,7 +93,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   };
 }
 
-/** Removes commas between groups of digits, so all numbers are compared and shortened in one way. */
+/** Removes commas between digits, so that all numbers are compared in one way. */
 export function withPlainNumbers<T extends Partial<Pick<AlertFacts, "value" | "previousValue" | "threshold">>>(
   facts: T,
 ): T {
@@ -114,14 +111,17 @@ interface Numbers {
   amount: string;
   /** `, −3.2 %`, or empty. */
   change: string;
-  /** Empty without a threshold that can be compared with the value. */
+  /** Empty without a threshold, or where it cannot be compared with the value. */
   limit: string;
   /** The side of the limit on which the value is now. */
   side?: Side;
-  /** The side of the limit on which the alert fires, where that is certain. `condition`: by the sender's own condition alone. */
+  /**
+   * The side of the limit on which the alert fires, where that is certain. `condition`: only as the sender's condition
+   * says.
+   */
   sideOfAlert?: Side;
   condition?: Side;
-  /** In percent, where the limit is for a change. */
+  /** The limit in percent, where it is for a change. */
   changeLimit?: string;
 }
 
@@ -136,14 +136,14 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
   if (shownValue.length > maxNumberUnits || shownThreshold.length > maxNumberUnits) return undefined;
   const named = isPercent ? " %" : unit === "" || unit.length > 12 ? "" : ` ${isolate(unit)}`;
   const amount = `${shownValue}${named}`;
-  // The change of a percentage in percent would confuse a reader who has just been woken.
+  // A change in percent of a percentage confuses a reader who has just been woken.
   const share = isPercent || previousValue === undefined ? undefined : writeChange(cleanLine(previousValue), value);
   const change = share === undefined ? "" : `, ${share}`;
   if (moved !== undefined) return { amount, change, limit: "", changeLimit: moved };
   if (threshold === "") return { amount, change, limit: "" };
   if (limitsChange(facts))
     return { amount, change, limit: "", changeLimit: isInPercent(facts) ? threshold : undefined };
-  // Where the two cannot be compared, the title may say the side: "is 24.3M, below 25,000,000".
+  // Where value and threshold cannot be compared, the title may name the side: "is 24.3M, below 25,000,000".
   const isComparable = decimalLike.test(value) && decimalLike.test(threshold);
   const said = isComparable || facts.status === "resolved" ? undefined : sideInTitle(facts);
   const side = sideOfThreshold(facts) ?? said;
@@ -154,7 +154,7 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
 
 const decimalLike = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** The side of the previous value, if the value has crossed the limit since. */
+/** The side of the previous value, where it is the other one. */
 function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {
   if (facts.previousValue === undefined || side === undefined) return undefined;
   const before = sideOfThreshold({ ...facts, value: facts.previousValue });
@@ -169,14 +169,16 @@ function isInPercent({ fields, threshold = "" }: AlertFacts): boolean {
 }
 
 /**
- * Adds the facts that the title leaves out, where there is room: `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`.
+ * Adds the facts that the sender's title leaves out, as far as they fit: `Depeg: USDX price 0.9712 USD, −2.8 %, below
+ * 0.98 (arbitrum)`.
  */
 function addToTitle(subject: Subject, facts: AlertFacts, numbers: Numbers): string {
   const title = writeTitle(facts);
   const framed = readFrame(cleanLine(facts.title), facts.status);
   const { amount, change, limit, side } = numbers;
   const { threshold, previousValue, unit, metric } = facts;
-  // A number without a threshold, previous value, unit or metric explains nothing here: the line below has it.
+  // A number alone, without threshold, previous value, unit or metric, explains nothing in a title. The line below
+  // shows it.
   if ((threshold ?? previousValue ?? unit ?? metric) === undefined) return title;
   const said = title.toLowerCase();
   const says = (part: string): boolean => part === "" || said.includes(part.toLowerCase());
@@ -212,18 +214,18 @@ function readSubject(facts: AlertFacts, title: string, nameOf: SubjectName | und
 
 function chainOf(facts: AlertFacts, parts: MetricKeyParts | undefined): string {
   const chain = cleanLine(facts.chain ?? parts?.chain ?? "");
-  // A bare number ("1") is a chain's id among wallets, and no name for people.
+  // A number ("1") is a wallet's id of a chain. People do not know it.
   return /\p{L}/u.test(chain) && chain.length <= 20 ? chain : "";
 }
 
-/** The measure and the chain of an alert, to count alerts by. Empty where nothing says it. */
+/** What alerts are counted by. Empty where an alert does not say it. */
 export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
   const measure = readMeasure(facts, parts);
   return { measure: measure.length > maxNameUnits ? "" : measure, chain: chainOf(facts, parts) };
 }
 
-/** The pair of a pool or the symbol of a token. Otherwise the name that was learned for the address, or the short address. */
+/** A pool's pair or a token's symbol. Otherwise the name that was learned for the address, or the short address. */
 function readName(
   facts: AlertFacts,
   parts: MetricKeyParts | undefined,
@@ -241,7 +243,7 @@ const quantityNames = /(?:price|tvl|volume|amount|ratio|rate)$/i;
 
 function readMeasure({ metric, fields, value }: AlertFacts, parts: MetricKeyParts | undefined): string {
   if (parts !== undefined) {
-    // "Total" is dropped: a token has only one TVL, and so has a pool.
+    // "Total" adds nothing: a token or pool has only one TVL.
     const words = wordsOfMeasure(parts.measure).replace(/^total (?=.)/, "");
     return parts.kind === "pool" ? `pool ${words}`.trim() : words;
   }
@@ -259,10 +261,10 @@ const littleWords = new Set(
   resolved recovered ok closed ended problem current value total token metric usd min h`.split(/\s+/),
 );
 
-/** These words make a number another one than the value, unless the limit is for a change. */
+/** With these words a number in a title is not the value, unless the limit is for a change. */
 const wordsOfChange = new Set(["change", "changed", "percent", "pct"]);
 
-/** "Pool A" and "Tranche H" are names. "A pool" and "24 h" are none. */
+/** "Pool A" and "Tranche H" are names, "A pool" and "24 h" are not. */
 const nameOfOneLetter = /[a-z] [AH](?![\p{L}\d-])/u;
 
 /** Whether a title says more than the facts and their names, or contradicts them. */
@@ -292,7 +294,7 @@ const percentBehind = /^ ?(?:%|percent\b|pct\b|bps\b)/i;
 const motionBefore =
   /\b(?:by|down|up|fell|rose|dropped|gained|lost|increased|decreased|climbed|slipped|jumped) [$€£]?[+−-]?$/i;
 
-/** Whether the title uses the value as a percentage or as a change, which it is not: "price down 5%". */
+/** Whether the title reads as if the value were a percentage or a change, which it is not: "price down 5%". */
 function makesAnotherNumber(title: string, { value = "", unit = "" }: AlertFacts): boolean {
   if (value === "" || cleanLine(unit) === "%") return false;
   for (let at = title.indexOf(value); at !== -1; at = title.indexOf(value, at + value.length)) {
@@ -303,7 +305,7 @@ function makesAnotherNumber(title: string, { value = "", unit = "" }: AlertFacts
   return false;
 }
 
-/** A single loop without regular expressions, since the titles of all alerts go through it. */
+/** One loop without regular expressions: the titles of all alerts go through it. */
 function wordsOf(text: string, isPart: (code: number) => boolean): string[] {
   const words: string[] = [];
   let start = -1;
@@ -317,7 +319,7 @@ function wordsOf(text: string, isPart: (code: number) => boolean): string[] {
   return words;
 }
 
-/** Small letters and digits, and letters of other scripts; no symbols. */
+/** Small letters, digits, and letters of other scripts. */
 function isOfName(code: number): boolean {
   if (code < 0xc0) return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
   return code < 0x2000 || (code > 0x2bff && code < 0xd800) || (code > 0xf8ff && code < 0xfe00);

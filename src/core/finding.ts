@@ -6,7 +6,7 @@ import { AppError } from "./errors.ts";
  */
 export type Verdict = "ok" | "warning" | "problem" | "skipped";
 
-/** The result of one check. Holds no secret. */
+/** The result of one check, without secrets. */
 export interface Finding {
   /** The thing that was checked, e.g. `destination trading-desk`. */
   check: string;
@@ -28,7 +28,7 @@ export const warning = found("warning");
 export const problem = found("problem");
 export const skipped = found("skipped");
 
-/** A check that failed is a problem with the words of the failure. An interruption is not, so it is thrown. */
+/** Turns a failed check into a problem. Rethrows an interruption and errors of the program. */
 export function toFinding(check: string, error: unknown): Finding {
   if (!(error instanceof AppError) || error.code === "cancelled") throw error;
   return problem(check, error.message, error.hint);

@@ -2,7 +2,7 @@ import type { WatchStore } from "./ports/watch.ts";
 import { keptNameOf, type Mute } from "./rules.ts";
 
 const stateName = "mutes:configured";
-/** How long after a mute's end people see it and can release the alerts that it held back. */
+/** How long after a mute's end people can release the alerts that it held back. */
 export const releasableMs = 7 * 24 * 60 * 60_000;
 
 type Former = { former: Mute[]; known: Mute[]; present: Map<string, Mute> };
@@ -25,14 +25,14 @@ async function read(
 }
 
 /**
- * Mutes that have left the configuration, e.g. by a change of their times. Each ended when a relay saw the change, at the
- * latest at its own end. Its id is the name that deliveries keep.
+ * Mutes that have left the configuration. Each ended when a relay noticed that, at the latest at its own end. Its id is
+ * the name that deliveries keep.
  */
 export async function listFormerMutes(...asked: Parameters<typeof read>): Promise<Mute[]> {
   return (await read(...asked)).former;
 }
 
-/** Lists former mutes, and saves the present ones for the next time. */
+/** Like `listFormerMutes`. Also saves the present mutes for the next comparison. */
 export async function keepFormerMutes(store: WatchStore, configured: readonly Mute[], now: number): Promise<Mute[]> {
   const { former, known, present } = await read(store, configured, now);
   const ofFile = [...present].map(([id, mute]) => ({ ...mute, id, createdBy: "an earlier configuration" }));

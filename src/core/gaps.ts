@@ -1,11 +1,11 @@
 import { groupThousands, writeNumber } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** How certain it is that an alert is missing. Uncertain cases are not listed. */
+/** How certain it is that an alert is missing. */
 export const gapVerdicts = ["sure", "likely"] as const;
 export type GapVerdict = (typeof gapVerdicts)[number];
 
-/** A crossing of a rule's threshold, whatever name its subscription has. Epoch milliseconds. */
+/** A crossing of a rule's threshold. The name of the rule's subscription does not matter. Epoch milliseconds. */
 export interface RuleTurn {
   metricKey: string;
   condition: string;
@@ -14,42 +14,41 @@ export interface RuleTurn {
   toAt: number;
 }
 
-/** Identifies a rule by metric and condition: its subscription may have another name each time. */
+/** Names a rule by metric and condition, since its subscription may get another name. */
 export function ruleOfTurn({ metricKey, condition }: Pick<RuleTurn, "metricKey" | "condition">): string {
   return `${metricKey} ${condition}`;
 }
 
 /** Epoch milliseconds. */
 export interface GapWindow {
-  /** Default: as far back as the service has records, seven days. */
+  /** Default: seven days ago, as far back as the service has records. */
   since?: number;
   /** Default: now. */
   until?: number;
 }
 
-/** Time in which the relay did not run, as far as its store shows. */
+/** A time in which no relay was running, by what the store shows. */
 export interface Downtime {
   fromAt: number;
   toAt: number;
-  /** A relay ran and did nothing: its machine was asleep, or its clock was set. */
+  /** A relay ran and did nothing: its machine slept, or its clock was set. */
   asleep?: boolean;
-  /** A relay may have run. A backup has replaced its log, without the alerts of that time. */
+  /** A relay may have run: a backup without the alerts of that time has replaced its log. */
   restored?: boolean;
 }
 
-/** The scope of one look for gaps. It decides which missing alerts of earlier looks are still missing. */
+/** What one search for gaps has seen. It decides which gaps of earlier searches are still open. */
 export interface GapSight {
-  /** Crossings that have their alert. */
   answers: RuleTurn[];
   /** Rules whose history was compared, see `ruleOfTurn`. */
   compared: string[];
   /** All rules of the account. Absent: not all are known. */
   existing?: string[];
-  /** Alerts that arrived still wait to be read. */
+  /** Alerts that have arrived still wait to be read. */
   isBehind: boolean;
 }
 
-/** The interface document, section 8: history covers up to seven days. */
+/** Interface document, section 8: history covers up to seven days. */
 export const gapHistoryMs = 7 * 24 * 3_600_000;
 
 type Counts = Record<"rules" | "crossings" | "answered" | "fresh" | "unclear" | "notDue", number> & {
@@ -57,7 +56,7 @@ type Counts = Record<"rules" | "crossings" | "answered" | "fresh" | "unclear" | 
   unknown: readonly unknown[];
 };
 
-/** The result of a report in one sentence, without a full stop. */
+/** The result in one sentence, without a full stop. */
 export function summarizeGaps(counts: Counts): string {
   const { missing, rules, crossings, answered, fresh, unclear } = counts;
   if (missing.length > 0) {
@@ -75,7 +74,7 @@ export function summarizeGaps(counts: Counts): string {
     : "No alert is missing, as far as the records show";
 }
 
-/** Whether nothing can be said: no crossing could be judged, and some rules could not be looked at. */
+/** Whether no crossing could be judged, and some rules could not be read. */
 export function isUndecided({ answered, missing, unknown }: Counts): boolean {
   return answered + missing.length === 0 && unknown.length > 0;
 }

@@ -2,20 +2,23 @@ import { oneLine } from "../ground/text/clean.ts";
 import type { AlertStatus, Severity } from "./alert.ts";
 import { hashText } from "./secret.ts";
 
-/** What an alert may wait for at its destination: others of its group, or the end of its cause. `nameGroup` makes the names. */
+/**
+ * What an alert may wait for at its destination: the rest of its group, or the end of its cause. Names are made by
+ * `nameGroup`.
+ */
 export interface GroupRule {
   group?: {
     name: string;
     /** How long the first alert of the group waits. Milliseconds. */
     waitMs: number;
-    /** The time from one message of the group to the next. Milliseconds. */
+    /** From one message of the group to the next. Milliseconds. */
     againMs: number;
-    /** The longest wait of a critical alert that fires. Milliseconds. */
+    /** How long a firing critical alert waits at most. Milliseconds. */
     waitCriticalMs: number;
   };
   /**
-   * Causes that this alert is: while it fires, each holds others back, for `atMostMs` at most. Empty for an end, which ends
-   * causes by its key.
+   * The causes that this alert is. While it fires, each holds other alerts back, for `atMostMs` at most. Empty for a
+   * resolving alert: its key ends the causes.
    */
   holds?: { name: string; atMostMs: number }[];
   /** Causes that may hold this alert back. */
@@ -24,7 +27,7 @@ export interface GroupRule {
 
 export interface GroupEvent {
   id: string;
-  /** Epoch milliseconds at which it is routed. */
+  /** When the alert is routed. Epoch milliseconds. */
   at: number;
   alertKey: string;
   severity: Severity;
@@ -32,26 +35,27 @@ export interface GroupEvent {
   title: string;
 }
 
-/** The memory of a group, or of all causes, at one destination. Stored as JSON. */
+/** What is remembered of a group, or of all causes, at one destination. Stored as JSON. */
 export interface GroupMemory {
-  /** When the group's last message goes out, or went. Epoch milliseconds. */
+  /** When the latest message of the group is due or went out. Epoch milliseconds. */
   dueAt?: number;
-  /** The latest keys of the group that fired as critical, with the times. */
+  /** When keys of the group last fired as critical. */
   critical?: Record<string, number>;
-  /** For `allCauses`: the causes that fire, by name. One record has them all, as an alert may be held by several. */
+  /**
+   * Only in the record `allCauses`: the firing causes, by name. They share a record since several may hold one alert.
+   */
   causes?: Record<string, CauseMemory>;
 }
 
-/** The memory of one cause at one destination. */
 export interface CauseMemory {
-  /** The firing alerts that are the cause, by their keys. */
+  /** The firing alerts of the cause, by key. */
   firing?: Record<string, FiringCause>;
-  /** The alerts that the cause holds back, at most until `until`. */
+  /** The alerts that the cause holds back, until `until` at most. */
   held?: {
     count: number;
-    /** The held alerts that are kept by name, by their keys. `by`: the names of all causes that may hold the alert back. */
+    /** Titles of the first held alerts, by key. `by`: all causes that may hold the alert. */
     titles: Record<string, { title: string; severity: Severity; by: string[] }>;
-    /** Hashes of the keys of the other held alerts. */
+    /** Hashes of the keys of the remaining held alerts. */
     others?: string[];
     until: number;
   };
@@ -65,27 +69,27 @@ export interface FiringCause {
   id: string;
   title: string;
   severity: Severity;
-  /** When people see the cause. Epoch milliseconds. */
+  /** When the cause's message is due. Epoch milliseconds. */
   toldAt: number;
-  /** The latest end of holding back. Epoch milliseconds. */
+  /** The latest time until which the cause holds alerts back. Epoch milliseconds. */
   until: number;
-  /** The group whose message mentions the cause. */
+  /** The group, where its message mentions the cause. */
   group?: string;
 }
 
-/** What a cause's message says about the alerts that it holds back: their number, and the first titles. */
+/** What the message of a cause says about the alerts that it holds back. */
 export interface HeldWith {
   count: number;
   titles: string[];
 }
 
-/** Characters of each value in a name. People read names, and indexes contain them. */
+/** Characters of each value. A name is read by people and kept in indexes. */
 const mostOfValue = 40;
 const mostFacts = 8;
 
 /**
- * Makes the name by which alerts belong together. `facts` are in the order of the configuration. A hash replaces what the name
- * cuts.
+ * Names the group or cause of an alert. `facts` are in the order of the configuration. A hash replaces what is too
+ * long.
  */
 export function nameGroup(
   kind: "group" | "cause",
@@ -102,7 +106,7 @@ const writeValue = (value: string): string => {
   return /[\s,"“”()]/u.test(value) ? `“${value.replaceAll(/["“”]/gu, "'")}”` : value;
 };
 
-/** For people. A group: `token USDC, chain eth`. A cause: `bridge down (chain eth)`. */
+/** A group: `token USDC, chain eth`. A cause: `bridge down (chain eth)`. */
 export function writeGroup(name: string): string {
   const [kind, of, ...parts] = JSON.parse(name) as string[];
   const facts = parts.flatMap((part, index) => (index % 2 === 1 ? [`${parts[index - 1]} ${writeValue(part)}`] : []));

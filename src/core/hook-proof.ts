@@ -3,16 +3,15 @@ import type { ArrivedBody } from "./arrived-body.ts";
 import type { Secret } from "./secret.ts";
 
 /**
- * How a program that knows the hook's secret asks whether a relay that knows it too is behind an address, before it sends the
- * secret there. It also shows whether a body arrives there whole:
+ * Before a program sends the hook's secret to an address, it asks whether a relay there knows the secret too. It also
+ * learns whether a body arrives there whole:
  *
  *     GET  /hooks/proof.<nonce>.<mac of the question>  →  200 {"data":{"relay":"<id>","mac":"<mac of the answer>"}}
  *     POST the same, with a body                       →  200 and in `data` also "body":{"bytes":…,"sha256":"…"}
  *
- * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's mark. Only programs that
- * know the secret can ask and answer. A stranger who asks gets the 404 of every unknown path, and one who is asked learns
- * nothing. Nothing is stored or counted. A question costs a hash for each accepted secret and a hash of its body, which is not
- * kept.
+ * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's hash. A stranger
+ * who asks gets the 404 of every unknown path. A stranger who is asked learns nothing. The relay stores and counts
+ * nothing. A question costs it one hash for each accepted secret and one of the body.
  */
 const prefix = "proof.";
 /** 256 bits in base64url. */
@@ -20,11 +19,10 @@ const partLength = 43;
 const questionForm = /^proof\.([\w-]{43})\.([\w-]{43})(?:\.([\w-]{43}))?$/;
 const longestQuestion = prefix.length + 3 * partLength + 2;
 
-/** The answer to a question. */
 export interface Proof {
-  /** The id of the relay that has answered: another one after each start. */
+  /** The id of the relay. It is new after each start. */
   relay: string;
-  /** The size and hash of the question's body as it arrived. Absent after GET. */
+  /** Size and hash of the question's body as it arrived. Absent after GET. */
   body?: ArrivedBody;
 }
 
@@ -32,18 +30,18 @@ export interface Proof {
  * The part of the path after `/hooks/`.
  *
  * @param nonce 32 fresh random bytes in base64url
- * @param known another secret that the relay surely accepts. With it the relay does not count the question as a guess while it
- *   does not know `secret` yet.
+ * @param known another secret, which the relay surely accepts. A relay that does not know `secret` yet then counts no
+ * guess.
  */
 export function askForProof(secret: Secret, nonce: string, known?: Secret): string {
   const macs = [secret, known].flatMap((one) => (one ? macOf(one.reveal(), `question ${nonce}`) : []));
   return `${prefix}${nonce}.${macs.join(".")}`;
 }
 
-/** A question of a program that knows one of the secrets. */
+/** A question by a program that knows one of the secrets. */
 export interface ProofQuestion {
   nonce: string;
-  /** The secret that is asked for. Absent: the relay does not accept it. */
+  /** The secret that the question is about. Absent: the relay does not accept it. */
   secret?: Buffer;
 }
 
@@ -58,7 +56,6 @@ export function readQuestion(secrets: readonly Buffer[], given: string): ProofQu
   return known !== undefined && find(known) !== undefined ? { nonce } : undefined;
 }
 
-/** The body of the answer. */
 export function answerQuestion(nonce: string, secret: Buffer, proof: Proof): string {
   return JSON.stringify({ data: { ...proof, mac: macOf(secret, answerText(nonce, proof)) } });
 }

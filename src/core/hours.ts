@@ -1,13 +1,12 @@
 import { createZonedClock } from "../ground/time/zoned-time.ts";
 import type { Hours } from "./rules.ts";
 
-/** Finds the window that contains an instant. `endsAt`: epoch milliseconds, the first instant after the window. */
+/** Finds the window that contains an instant. `endsAt`: the first instant after the window, epoch milliseconds. */
 export type FindWindow = (at: number) => { endsAt: number } | undefined;
 
 /**
- * Windows follow the wall clock. On the night when clocks change they begin and end at the written times, and are an hour
- * longer or shorter. A time that the clocks jump over is the instant of the jump. The first of a time that comes twice counts.
- * A window with `from` equal to `to` is a whole day.
+ * Windows follow the wall clock, so they are an hour longer or shorter when clocks change. A time that the clocks jump
+ * over is the instant of the jump. Where a time comes twice, the first counts. `from` equal to `to` is a whole day.
  */
 export function compileHours(hours: Hours, timeZone: string): FindWindow {
   const clock = createZonedClock(timeZone);
@@ -17,7 +16,7 @@ export function compileHours(hours: Hours, timeZone: string): FindWindow {
 
   let known: LocalDay | undefined;
 
-  /** Each day is read once, since reading the wall clock costs a tenth of a millisecond. */
+  /** Reading the wall clock costs a tenth of a millisecond, so each day is read once. */
   function dayAt(at: number): LocalDay {
     if (known !== undefined && known.startsAt <= at && at < known.endsAt) return known;
     const { year, month, day, weekday } = clock.wallTimeAt(at);
@@ -44,12 +43,11 @@ interface Span {
   endsAt: number;
 }
 
-/** A day on the wall clock, with the windows that began on it or on the day before. */
+/** A day on the wall clock, with the windows that began on it or the day before. */
 interface LocalDay extends Span {
   windows: Span[];
 }
 
-/** Parses `HH:MM`. */
 export function parseTimeOfDay(text: string): [hour: number, minute: number] {
   const [hour = 0, minute = 0] = text.split(":").map(Number);
   return [hour, minute];

@@ -2,8 +2,8 @@ import { randomFillSync } from "node:crypto";
 import type { Now } from "./clock.ts";
 
 /**
- * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source. Only a clock that is set back by more
- * than `mostBehindMs` breaks the order: no id's time is further than that from the clock.
+ * Makes UUIDv7s (RFC 9562), strictly increasing within one source. Only a clock that is set back by more than
+ * `mostBehindMs` breaks the order.
  */
 export type NewId = () => string;
 
@@ -13,8 +13,7 @@ export const mostBehindMs = 1_000;
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /**
- * The 12 bits after the milliseconds count up within one millisecond (RFC 9562, method 1), so its ids sort in their order of
- * making. The last 62 bits are random.
+ * The 12 bits after the milliseconds count up within one millisecond (RFC 9562, method 1). The last 62 bits are random.
  */
 export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = randomFillSync): NewId {
   const pool = new Uint8Array(8 * 128);
@@ -78,5 +77,5 @@ function formatId(time: string, counter: number, random: Uint8Array): string {
 
 export const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** A beginning or end that is accepted for an id if only one id fits: at least four characters. */
+/** The beginning or end of an id, at least four characters. It is accepted where only one id fits. */
 export const idPartPattern = /^[0-9a-f-]{4,36}$/;

@@ -1,11 +1,9 @@
 /**
- * A number that keeps the text in which it was sent. JSON is otherwise kept like the values of `JSON.parse`.
- *
- * A price of `1.10` or an amount of `123456789012345678901` must reach a reader digit for digit. A JavaScript number cannot do
- * that.
+ * A number that keeps its digits. A JavaScript number would change `1.10` and `123456789012345678901`, which readers
+ * must see as sent. Other values are as `JSON.parse` gives them.
  */
 export class JsonNumber {
-  /** The number's digits as in the body, e.g. `"1.10"` or `"6.02e23"`. */
+  /** As in the body, e.g. `"1.10"` or `"6.02e23"`. */
   readonly text: string;
 
   constructor(text: string) {
@@ -21,7 +19,7 @@ export class JsonNumber {
     return this.text;
   }
 
-  /** Lets `JSON.stringify` show the value. The digits beyond a double's precision are lost there. */
+  /** Used by `JSON.stringify`, which loses digits beyond a double's precision. */
   toJSON(): number {
     return Number(this.text);
   }
@@ -39,16 +37,13 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** Characters that JSON escapes. Lone surrogates are escaped too, and this does not tell them from pairs. */
+/** Characters that JSON escapes. All surrogates are among them, though only lone ones need it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
-/** Testing a longer text costs as much as `JSON.stringify`. */
+/** In a longer text the test costs as much as `JSON.stringify`. */
 const shortText = 200;
 
-/**
- * Writes like `JSON.stringify` without indentation, except that a `JsonNumber` keeps its digits. An amount beyond the precision
- * of a double passes through unchanged. `undefined` and functions are left out of objects and are null in arrays.
- */
+/** Like `JSON.stringify` without indentation, but a `JsonNumber` keeps its digits. */
 export function writeJson(value: unknown): string {
   if (typeof value === "string") return writeText(value);
   if (typeof value !== "object" || value === null || value instanceof Date)
@@ -57,7 +52,10 @@ export function writeJson(value: unknown): string {
   return Array.isArray(value) ? writeArray(value) : writeObject(value as Record<string, unknown>);
 }
 
-/** Most names and values are short and need no escape. Calling `JSON.stringify` for each would cost more than the rest. */
+/**
+ * Most names and values are short and need no escape. `JSON.stringify` for each of them would cost more than all the
+ * rest.
+ */
 function writeText(text: string): string {
   return text.length < shortText && !escaped.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -1,14 +1,14 @@
 import type { RelayView } from "./ports/relays.ts";
 
 /**
- * What a relay's configuration lets it do. `newest` routes and delivers. `older` and `starting` only accept: `older` since a
- * newer one runs elsewhere, `starting` until the relay was ready once. A relay that cannot run thus takes nothing from the others.
+ * What a relay may do. `newest`: route and deliver. `older`: only accept, since a newer configuration runs elsewhere.
+ * `starting`: only accept until it was ready once, so a relay that cannot run takes nothing from the others.
  */
 export type ConfigurationState = "newest" | "older" | "starting";
 
 /**
- * The relays with the latest configuration route and deliver. Only relays that run and were ready once are compared, or all
- * that run while none was ready. When the last of the newest ends, an older one routes and delivers again.
+ * Compares the configurations of the relays that were ready once, or of all while none was. When the last relay with
+ * the newest has ended, an older one counts as newest again.
  */
 export function judgeConfiguration(
   { configurationVersion: version }: Pick<RelayView, "configurationVersion">,

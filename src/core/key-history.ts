@@ -1,28 +1,25 @@
 import type { KeyEvent, KeyHistory } from "./ports/alert-log.ts";
 
-/** The state of an alert key, and the place of one of its alerts in it. */
+/** The state of an alert key, as seen from one of its alerts. */
 export interface KeyState {
-  /** The state by the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
+  /** By the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
   now: "firing" | "over" | "unknown";
-  /** When the first of the latest alerts with the same state came. For `unknown`: the latest alert. */
+  /** When the state began. For `unknown`: when the latest alert came. */
   since: number;
-  /** Whether the true `since` may be earlier: older alerts of the key were not looked at. */
+  /** Whether `since` may be earlier in truth: older alerts of the key were not read. */
   isSinceLeast: boolean;
-  /** Whether the asked alert belongs to the present state. False: it was over, and the key has fired again since. */
+  /** False: the trouble of this alert is over, and the key has fired again since. */
   isCurrent: boolean;
-  /** When the trouble of the asked alert began and ended, as far as known. */
+  /** When the trouble of this alert began and ended, as far as known. */
   episode?: { from: number; to?: number };
-  /** How many times the key has fired in a series of alerts with gaps below a day, and since when. */
+  /** How often the key has fired in a row with less than a day between, and since when. */
   time?: { number: number; isLeast: boolean; since: number };
 }
 
-/** Alerts with a longer gap are unrelated. Their messages are not joined either. */
+/** Alerts further apart are unrelated. Their messages are not joined either. */
 const joinedWithinMs = 24 * 60 * 60 * 1000;
 
-/**
- * Describes the history of an alert's key, from the given events. A repeat gets the description of the alert before it.
- * Undefined when the alert is unknown.
- */
+/** Undefined when the alert is unknown. A repeat gets the description of the alert that it repeats. */
 export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string): KeyState | undefined {
   const asked = events.findIndex((event) => event.id === id);
   const happened = asked === -1 ? undefined : events.slice(asked).find(({ isRepeat }) => !isRepeat);
@@ -36,7 +33,7 @@ export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string
   const before = oldestFirst.slice(0, at + 1);
   const sayWhich = oldestFirst.some(({ status }) => status !== "unknown");
 
-  /** The first of the consecutive alerts up to `last` that are all over, or all not. */
+  /** The first of the alerts up to `last` that have the same state as it, without a break. */
   const startOf = (last: number): number => {
     let start = last;
     while (start > 0 && isOver(oldestFirst[start - 1]) === isOver(oldestFirst[last])) start -= 1;

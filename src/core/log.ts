@@ -1,6 +1,6 @@
 import { errorText } from "../ground/text/error-text.ts";
 
-/** One wide event per step. Fields hold ids, durations, reasons. They never hold a secret or a webhook path. */
+/** One wide event per step, with ids, durations, reasons. Never a secret or a webhook path. */
 export type Log = Record<
   "debug" | "info" | "warn" | "error",
   (event: string, fields?: Record<string, unknown>) => void
@@ -8,7 +8,7 @@ export type Log = Record<
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Makes a logger of thrown errors, e.g. for a look that is repeated. */
+/** Makes a function that logs a thrown error. */
 export const logFailure =
   (log: Pick<Log, "error">, event: string, fields?: Record<string, unknown>) =>
   (error: unknown): void =>

@@ -1,15 +1,15 @@
 import { type CommonStates, changeTogether } from "./ports/watch.ts";
 
 /**
- * Letters that relays on one database leave for the relay that has a lane: a list in one record. Its reader answers by what it
- * saves, or by a letter in turn.
+ * Letters from other relays on the same database to the relay that has a lane. They are a list in one record. The
+ * reader answers by what it saves, or by a letter.
  */
 export class Mailbox<Letter> {
   readonly #store: CommonStates;
   readonly #name: string;
   readonly #most: number;
 
-  /** @param most letters kept: beyond it the oldest are lost */
+  /** @param most letters that are kept. Beyond it the oldest are lost */
   constructor(store: CommonStates, name: string, most: number) {
     this.#store = store;
     this.#name = `mail:${name}`;
@@ -24,7 +24,7 @@ export class Mailbox<Letter> {
     }));
   }
 
-  /** Takes the wanted letters, the oldest first. Only one relay gets each. Rejects as the store does. */
+  /** Takes the wanted letters, oldest first. Each goes to one relay only. Rejects as the store does. */
   take(isWanted: (letter: Letter) => boolean = () => true): Promise<Letter[]> {
     return changeTogether(this.#store, this.#name, (from = []) => {
       const given = (from as Letter[]).filter(isWanted);

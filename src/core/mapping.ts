@@ -1,6 +1,5 @@
 import type { Severity } from "./alert.ts";
 
-/** Facts for which a `mapping` can name a place. */
 export const mappableFacts = [
   "title",
   "text",
@@ -22,10 +21,10 @@ export const mappableFacts = [
 export type MappableFact = (typeof mappableFacts)[number];
 
 /**
- * The places where senders keep a fact, as the operator configures them. Each fact has paths to one value of the payload
- * (`payload.rule.headline`). They are tried in order, before any guess. See `readKeyPath` for the grammar.
+ * Where a sender keeps each fact, as the operator configures it: paths to a value of the payload
+ * (`payload.rule.headline`). They are tried in order, before any guess. Grammar: `readKeyPath`.
  */
 export interface FactMapping extends Partial<Record<MappableFact, string[]>> {
-  /** The meaning of a sender's own words for a severity: `{ havoc: "critical" }`. Looked up before the known words. */
+  /** A sender's own words for severities: `{ havoc: "critical" }`. They are looked up before the known words. */
   severities?: Record<string, Severity>;
 }

@@ -9,33 +9,29 @@ export interface MessageContext {
   /** When the message is made, epoch milliseconds. */
   now: number;
   purpose: DeliveryPurpose;
-  /**
-   * Whether the reader may see this a second time, since an earlier attempt ended ambiguous. The message then says "(possible
-   * repeat)" and the alert's id.
-   */
+  /** Whether an earlier attempt ended ambiguous. The message then says "(possible repeat)" and the alert's id. */
   possibleRepeat: boolean;
-  /** Set when the alert reaches the reader more than a minute after it was accepted. `why` is one clause for people. */
+  /** Present more than a minute after the alert was accepted. `why` is one clause for people. */
   late?: { byMs: number; why: string };
   /** For a `fallback`: the destination that could not take the alert. */
   insteadOf?: string;
   /** The reason for the fallback, in words that follow "because". */
   insteadBecause?: string;
-  /** Set when an earlier message of the alert key is edited, answered or followed. */
+  /** Present when the message edits, answers or follows an earlier one of the key. */
   history?: { count: number; firstAt: number; lastAt: number };
-  /** Whether an alert of its key was sent here before, however long ago. Default false. */
+  /** Whether this chat ever got an alert of the key. Default false. */
   hasEarlier?: boolean;
   /** Whether the message answers the first one, which names the subject. Default false. */
   isAnswer?: boolean;
-  /** For a late resolution: since when the alert fires again, as the reader knows. */
+  /** For a late resolution: since when the alert fires again. */
   firesAgainAt?: number;
-  /** The resolving alert, when the message is the edited first message of a resolved one. */
+  /** The resolving alert, when the message is a first message that is edited. */
   resolvedBy?: Alert;
   /**
-   * Alerts of the key that did not ring. With `by`: this alert does not ring either. `isSummary`: the message is for a key that
-   * is calm, or whose last message was wrong for a long time.
+   * Alerts of the key that did not ring. With `by`: this alert does not ring either. `isSummary`: the message only sums
+   * up a key that has calmed, or corrects a message that was wrong for long.
    */
   damped?: Damped & { isSummary: boolean };
-  /** The route's additions. */
   extras?: MessageExtras;
   /** Default `normal`. */
   detail?: MessageDetail;
@@ -45,23 +41,25 @@ export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resen
 
 export interface DigestContext extends Pick<MessageContext, "now" | "possibleRepeat" | "late"> {
   reason: DigestReason;
-  /** For `quiet_hours`: their times, `HH:MM`. Absent when the destination has none any more. */
+  /** For `quiet_hours`: their times, `HH:MM`. Absent when the destination no longer has any. */
   quietHours?: { from: string; to: string };
   /** For `group`: its name, see `nameGroup`. */
   groupName?: string;
-  /** The number of alerts that go out together in several messages. Default: the alerts of this message. */
+  /** Alerts that go out together in several messages. Default: the alerts of this message. */
   total?: number;
-  /** The destination's name. The link leads to the alerts that it got. */
+  /** The destination's name, for a link to its alerts. */
   destination?: string;
-  /** The routes' additions, by alert id. */
+  /** By alert id. */
   extras?: ReadonlyMap<string, MessageExtras>;
   /** The alerts that did not ring before these, by alert id. */
   damped?: ReadonlyMap<string, HeldBack>;
 }
 
-/** Rendering for the engine. Pure. It may lose text only by cutting, and the message says so. */
+/** Pure. Text may only be lost by cutting, and the message then says so. */
 export interface Rendering {
   composeAlert(alert: Alert, context: MessageContext): Document;
-  /** Takes at least one alert, in any order. The digest says how many there are, the worst first, and where to read the rest. */
+  /**
+   * Takes alerts in any order, at least one. The digest gives their number, shows the worst first, and links the rest.
+   */
   composeDigest(alerts: Alert[], context: DigestContext): Document;
 }

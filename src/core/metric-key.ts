@@ -1,10 +1,8 @@
 import type { AlertFacts } from "./alert.ts";
 import type { AlertDetail } from "./ports/alert-log.ts";
 
-/** The longest metric key. */
 export const maxKeyLength = 300;
 
-/** The parts of a metric key of the market-data service. */
 export interface MetricKeyParts {
   chain: string;
   /** `total_tvl` in `eth_token_total_tvl_0x…`. */
@@ -18,7 +16,7 @@ export interface MetricKeyParts {
 export function readMetricKey(key: string): MetricKeyParts | undefined {
   if (key.length > maxKeyLength || !/_(?:token|pool)_/.test(key)) return undefined;
   const parts = key.split("_");
-  // A chain's own name may contain up to two underscores.
+  // A chain's name may contain up to two underscores.
   for (let at = 1; at <= 3; at += 1) {
     const kind = parts[at];
     if ((kind !== "token" && kind !== "pool") || !namesChain(parts.slice(0, at))) continue;
@@ -47,7 +45,7 @@ export function wordsOfMeasure(measure: string): string {
 }
 
 /**
- * The key by which the service may know an alert's metric. Undefined for another account's alerts, for other texts, and for a
+ * The key by which the service may know the alert's metric. Undefined for alerts of another account, other texts, and a
  * key that does not fit the alert's token or chain.
  */
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
@@ -57,7 +55,7 @@ export function metricKeyOf({ facts, source, request }: AlertDetail): string | u
 
 type Named = Pick<AlertFacts, "metric" | "token" | "chain"> & Partial<Pick<AlertFacts, "fields">>;
 
-/** The key by the facts alone, of any sender. */
+/** The key as the facts alone give it, whoever sent them. */
 export function recordKeyIn(facts: Named): string | undefined {
   const { metric } = facts;
   if (metric === undefined || !isMetricKey(metric)) return undefined;
@@ -67,7 +65,7 @@ export function recordKeyIn(facts: Named): string | undefined {
 
 const poolAddressNames = /(?:^|\.)(?:pool|pair)(?:[._]?address)?$/i;
 
-/** Whether the key is about the chain, token or pool of the alert: a message must not show the records of another one. */
+/** Whether the key fits the alert's chain, token or pool. A message must not show another one's records. */
 function isAbout({ chain, kind, address }: MetricKeyParts, { token, chain: said, fields = [] }: Named): boolean {
   if (said !== undefined && !mayBeOneChain(said, chain)) return false;
   const isOther = (text: string) => isAddress(text) && text.toLowerCase() !== address.toLowerCase();
@@ -109,7 +107,6 @@ function mayBeOneChain(said: string, chain: string): boolean {
 
 const chainEndings = ["mainnet", "network", "chain", "smart", "one", "pos"];
 
-/** Knows "Arbitrum One", "polygon-pos" and "BNB Smart Chain". */
 function familyOf(name: string): readonly string[] | undefined {
   const known = chainNames.find((names) => names.includes(name));
   const ending = known === undefined ? chainEndings.find((one) => name.endsWith(one)) : undefined;

@@ -3,18 +3,18 @@ import type { AlertDetail } from "./ports/alert-log.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** When the alert's statement was true: the sender's time, unless it is a day old or in the future. */
+/** The sender's time of the alert. The arrival, where that time is a day old or in the future. */
 export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "receivedAt">): number {
   const at = facts?.occurredAt;
   return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
 }
 
-/** A number without a unit that is this many times beyond all records is of another kind. */
+/** A number without a unit that is so many times beyond all records measures something else. */
 const farTimes = 10;
 
 /**
- * The alert's value of its metric, if it is of the same kind as the records. Null where it may not be: 24.3 million next to
- * single units, or a change in percent.
+ * The alert's value, if it is comparable with the records. Null where it may not be: 24.3 million next to single units,
+ * or a change in percent.
  */
 export function valueAmong(facts: AlertFacts, records: readonly { value: number | null }[]): number | null {
   const value = toNumber(facts.value);
@@ -29,7 +29,7 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
     high = Math.max(high, Math.abs(known));
     least = Math.min(least, known);
   }
-  // A value that was never negative does not become so: this is a change.
+  // Where no record is negative, a negative value is a change.
   if (value < 0 && least === 0 && high > 0) return null;
   const isFar = Math.abs(value) * farTimes < low || Math.abs(value) > high * farTimes;
   const isDoubtful = unit === "%" || (isOfChange && unit === "");
@@ -39,8 +39,8 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
 type Series = Partial<Pick<AlertFacts, "metric" | "token" | "chain" | "unit">>;
 
 /**
- * Whether the values of two alerts may share a line. A key may belong to a rule that watches many pools, and a sender may
- * switch from thousands to millions. A fact that only one alert names does not separate them.
+ * Whether the values of two alerts of a key may share a line. A rule may watch many pools, and a sender may switch from
+ * thousands to millions. A fact that only one alert names separates nothing.
  */
 export function isSameSeries(one: Series, other: Series): boolean {
   if (multiplies(one.unit) !== multiplies(other.unit)) return false;

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 export interface Poll {
-  /** Looks at once, or once more after the present look. */
+  /** Looks at once. While a look runs, looks once more after it. */
   wake(): void;
   /** Looks at once, then repeatedly until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
@@ -10,19 +10,19 @@ export interface Poll {
 export interface PollOptions {
   look(): Promise<void>;
   /**
-   * The longest wait between two looks, which bounds the delay of a lost signal. A function is asked anew after each look.
-   * Milliseconds.
+   * The longest wait between two looks, and so the longest delay after a lost signal. A function is asked after each
+   * look. Milliseconds.
    */
   everyMs: number | (() => number);
   clock: Pick<Clock, "now" | "sleep">;
-  /** Called for the first of consecutive failures. */
+  /** Called for the first failure of several in a row. */
   onFailed(error: unknown): void;
 }
 
-/** Made once, since each `abort()` without a reason makes an exception with a stack. */
+/** One error for all: `abort()` without a reason makes an exception with a stack each time. */
 const woken = new Error("woken");
 
-/** Looks whenever a signal wakes it, and at intervals without one. One look runs at a time. */
+/** Looks at intervals, and whenever `wake` is called. One look runs at a time. */
 export function createPoll({ look, everyMs, clock, onFailed }: PollOptions): Poll {
   let waiting = new AbortController();
   let isFailing = false;

@@ -1,12 +1,12 @@
 import type { HmacOptions } from "./source.ts";
 
-/** A sender that signs its requests, by name. The same check could be written as `type: hmac`. */
+/** A sender whose signatures are known by its name. `type: hmac` could describe the same check. */
 export interface ReadySender extends HmacOptions {
-  /** How far the signed time may be from now. Default `5m`. */
+  /** How far the signed time may differ from now. Default `5m`. */
   tolerance?: string;
-  /** The place of the event's id in its bodies. Each try to deliver the event has the same id. */
+  /** The path of the event's id in a body. Each delivery of an event has the same. */
   eventId?: string;
-  /** The sender accepts only 200, and tests the hook with GET. Default false. */
+  /** The sender accepts only 200 as an answer, and tests the hook with GET. Default false. */
   wants200?: boolean;
 }
 
@@ -14,13 +14,14 @@ export interface ReadySender extends HmacOptions {
  * How each sender signs, by its documentation:
  *
  * - github: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
- * - quicknode: https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages; it signs
+ * - quicknode:
+ *   https://www.quicknode.com/guides/quicknode-products/streams/validating-incoming-streams-webhook-messages; signs
  *   before it compresses
- * - tenderly: https://docs.tenderly.co/alerts/configuring-alert-destinations; they do not say whether a further try is dated
- *   anew, so the window is wide: a repeat within it is known by its key
+ * - tenderly: https://docs.tenderly.co/alerts/configuring-alert-destinations; does not say whether a repeat gets a new
+ *   time, so the window is wide. A repeat within it is known by its key
  * - alchemy: https://www.alchemy.com/docs/reference/notify-api-faq
- * - defender: https://docs.openzeppelin.com/defender/settings/notifications; its SDK signs the body as an object that has the
- *   time as its last member, and takes ten minutes
+ * - defender: https://docs.openzeppelin.com/defender/settings/notifications; its SDK signs the body as an object with
+ *   the time as its last member, and accepts ten minutes
  */
 export const readySenders = {
   github: { header: "X-Hub-Signature-256", prefix: "sha256=" },
@@ -48,7 +49,7 @@ export const readySenders = {
 
 export type ReadySenderName = keyof typeof readySenders;
 
-/** Undefined for every other type of check. */
+/** Undefined for any other type of check. */
 export function readySenderOf(type: string): ReadySender | undefined {
   return Object.hasOwn(readySenders, type) ? readySenders[type as ReadySenderName] : undefined;
 }

@@ -1,111 +1,118 @@
 import type { AlertStatus, Severity } from "./alert.ts";
 
-/** A distance between two values: in percent of the first, or in the unit that both have. */
+/** A distance between two values: in percent of the first, or in the unit of both. */
 export type Step = { percent: number } | { absolute: number };
 
-/** A repeat within this time after a message that pinged only changes that message, where the channel can. */
+/** Within this time after a message that pinged, a repeat only changes that message, where the channel can. */
 export const quickRepeatMs = 60_000;
-/** An older message is out of sight. A new occurrence then starts with a message of its own. */
+/** A message older than this is out of sight: a new occurrence gets a message of its own. */
 export const inSightMs = 24 * 60 * 60_000;
 
 /** When a key rings again at a destination. See docs/adr/0025-what-rings.md. */
 export interface RingRule {
-  /** Rings again for a value that is further than the last ring's by this much. Absent: the value does not matter. */
+  /** Rings again for a value this much further than at the last ring. Absent: the value does not matter. */
   again?: { furtherBy: Step };
-  /** After its end a key rings again only when the value came back by this much in between. Absent: each end re-arms it. */
+  /** After its end a key rings again only if the value came back by this much. Absent: each end allows a ring. */
   rearm?: { backBy: Step };
-  /** No further ring within this time after a ring, milliseconds. */
+  /** No further ring for so long after a ring, milliseconds. */
   cooldownMs?: number;
-  /** Whether a key is held back that fires often, or returns repeatedly. Default true. */
+  /** Whether to hold back a key that fires often or comes back again and again. Default true. */
   flapping: boolean;
-  /** A repeat within this time after a ring only changes its message, and is no ring. Absent: never. Milliseconds. */
+  /**
+   * Within this time after a ring, a repeat only changes the ring's message and is no ring. Absent: never.
+   * Milliseconds.
+   */
   editsForMs?: number;
 }
 
-/** An alert of a key at one destination, for the rule. */
+/** What the rule looks at in an alert. */
 export interface RingEvent {
   id: string;
-  /** When the alert was accepted, epoch milliseconds. */
+  /** Acceptance, epoch milliseconds. */
   at: number;
   severity: Severity;
   status: AlertStatus;
-  /** Absent where the value is no number. */
+  /** Absent where the sent value is no number. */
   value?: number;
   previousValue?: number;
-  /** Absent where the threshold is no number, or limits a change. */
+  /** Absent where it is no number, or limits a change. */
   threshold?: number;
   /** Whether quiet hours hold the message. Default false. */
   isQuiet?: boolean;
-  /** Whether a mute holds the message. Then the alert is remembered and not judged. Default false. */
+  /** Whether a mute holds the message. The alert is then remembered and not judged. Default false. */
   isMuted?: boolean;
 }
 
-/** The direction in which the value moves as the alert gets worse. */
+/** Which way the value moves as the alert gets worse. */
 export type Direction = "up" | "down";
 
-/** A message with a sound, or one that should have a sound where the app can give none. */
+/** A message with a sound, or one that would have it if the app could. */
 export interface Ring extends Pick<RingEvent, "id" | "at" | "severity" | "value"> {
   direction?: Direction;
-  /** A rise in severity or a new extreme, which the floor does not count. Default false. */
+  /** A rise in severity or a new extreme. The damper `floor` does not count it. Default false. */
   isNews?: boolean;
-  /** Quiet hours held the message, so nobody was woken, and the next alert after them rings. Default false. */
+  /** Quiet hours held the message and nobody was woken. The next alert after them rings. Default false. */
   isQuiet?: boolean;
-  /** How far the value had come back before this ring. Absent: no end since the ring before it, or unknown. */
+  /** How far the value had come back before this ring. Absent: the key was not over in between, or unknown. */
   backTo?: number;
 }
 
-/** Firing alerts that were held back since the last ring. Their ends are held back with them, and not counted. */
+/** Firing alerts held back since the last ring. Resolving alerts among them are held back too, and not counted. */
 export interface HeldBack {
   count: number;
-  /** When the first held alert came, epoch milliseconds. */
+  /** Arrival of the first, epoch milliseconds. */
   sinceAt: number;
-  /** The held alert with the furthest value. Without values: the latest. */
+  /** The held alert with the furthest value, or the latest one where there are no values. */
   worst: { id: string; at: number; severity: Severity; value?: number };
   lowest?: number;
   highest?: number;
-  /** Options that would mend the rule. Absent until the floor holds an alert back, and where no option would help. */
+  /**
+   * Options of the route that would help. Absent until the damper `floor` holds an alert back, and where no option
+   * would.
+   */
   advice?: string;
-  /** `again` or `rearm` held all of them back: none went further than agreed. */
+  /** `again` or `rearm` held all of them back. */
   isBound?: true;
-  /** A summary has said so, and no alert was held back since. */
+  /** A summary has named them, and no alert was held back since. */
   isTold?: true;
-  /** The floor has held an alert back since, so `advice` was worked out. */
+  /** The damper `floor` has held an alert back since, so `advice` was worked out. */
   isAdvised?: true;
 }
 
-/** The memory of a key at one destination. Stored as JSON. */
+/** What is remembered of a key at one destination. Stored as JSON. */
 export interface RingMemory {
-  /** The rings of the last six hours and the last one, oldest first, at most 32. */
+  /** The rings of the last six hours, at least the last one, at most 32. Oldest first. */
   rings: Ring[];
-  /** The latest times at which the key fired, oldest first, at most six. */
+  /** When the key fired: the last six times at most, oldest first. */
   firedAt: number[];
-  /** The latest alert of the key. A muted alert with the same status does not change `id`. `rang`: it was not held back. */
+  /**
+   * The latest alert of the key. A muted alert with the same status does not change `id`. `rang`: it was not held back.
+   */
   latest: { id: string; at: number; status: AlertStatus; rang: boolean };
-  /** The last status of the key that the destination was shown. */
+  /** The status of the key that the destination knows. */
   toldStatus?: AlertStatus;
-  /** Since when `toldStatus` is wrong. Epoch milliseconds. */
+  /** Since when `toldStatus` is no longer true. Epoch milliseconds. */
   wrongSinceAt?: number;
   held?: HeldBack;
-  /** The held alerts that the last message mentioned. They are held again if that message reaches nobody. */
+  /** The held alerts that the last message mentioned. If it reaches nobody, they count as held again. */
   tookAlong?: { id: string; held: HeldBack };
-  /** Whether an end came since the last ring. */
+  /** Whether the key was over since the last ring. */
   hasEnded?: true;
   /** How far the value came back since the last ring. */
   cameBackTo?: number;
-  /** Whether the key fired more than five times within fifteen minutes, and has not been calm for fifteen minutes since. */
+  /** Set when the key fires more than five times in fifteen minutes, until it is calm for fifteen. */
   isFlapping?: true;
   /** Whether the last ring reached no recipient. */
   isUnheard?: true;
   /**
-   * Recipients that the last ring missed, though it reached others. The next firing alert goes to them, even if it does not
+   * Recipients that the last ring missed while it reached others. They get the next firing alert even if it does not
    * ring.
    */
   missedBy?: string[];
-  /** The alert that went only to such recipients. */
+  /** The alert that went to `missedBy` only. */
   madeGoodBy?: string;
-  /** When the summary of the held alerts is sent, unless another alert comes first. */
+  /** When the held alerts are summed up, unless another alert comes first. */
   summaryDueAt?: number;
-  /** When a summary was last sent. */
   summarySentAt?: number;
 }
 
@@ -113,9 +120,9 @@ export interface RingMemory {
 export const dampers = ["again", "rearm", "cooldown", "flapping", "floor", "its_end"] as const;
 export type Damper = (typeof dampers)[number];
 
-/** What a message says about the alerts of its key that did not ring. */
+/** What a message says about alerts of its key that did not ring. */
 export interface Damped extends HeldBack {
-  /** Absent on a message that rings, and on the summary at the end of the wait. */
+  /** Absent on a message that rings, and on a summary. */
   by?: Damper;
   /** For people, with the figures: "1.8 % further than 1,003.2, 5 % needed". */
   why: string;

@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { inspect } from "node:util";
 
-/** A value that only `reveal` shows. In logs, JSON and string templates it is `***`. */
+/** In logs, JSON and string templates the value is `***`. */
 export class Secret {
   readonly #value: string;
 
@@ -26,21 +26,21 @@ export class Secret {
   }
 }
 
-/** The purpose of a key that is derived from the admin token. A signature for one purpose is invalid for the others. */
+/** A signature for one purpose is invalid for the others. */
 type KeyPurpose = "session" | "form" | "login-code" | "picture";
 
-/** HMAC-SHA-256 of `text` under a key for this purpose, as base64url. A new admin token invalidates all signatures. */
+/** HMAC-SHA-256 of `text` as base64url. A new admin token makes all signatures invalid. */
 export function signText(adminToken: Secret, purpose: KeyPurpose, text: string): string {
   const key = createHmac("sha256", adminToken.reveal()).update(`tocsin ${purpose}`).digest();
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
-/** SHA-256 as base64url, to recognise a text without keeping it. */
+/** SHA-256 as base64url. */
 export function hashText(text: string): string {
   return hash("sha256", text, "base64url");
 }
 
-/** Compares in a time that does not depend on where, or whether, the texts differ. */
+/** The time does not depend on where the texts differ. */
 export function isSameText(given: string, wanted: string): boolean {
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", wanted, "buffer"));
 }

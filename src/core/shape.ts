@@ -2,30 +2,29 @@ import type { AlertFacts } from "./alert.ts";
 import type { MappableFact } from "./mapping.ts";
 
 export const placeTypes = ["text", "number", "boolean", "list"] as const;
-/** `list`: a short list of texts, numbers and booleans. The contents of other lists and objects have places of their own. */
+/** `list`: a short list of texts, numbers and booleans. Other lists and objects have places inside. */
 export type PlaceType = (typeof placeTypes)[number];
 
-/** One place of a payload that holds a value. */
 export interface ShapePlace {
-  /** The path for a matcher: `payload.rule.name`. At most 300 characters. */
+  /** As matchers write it: `payload.rule.name`. At most 300 characters. */
   path: string;
   type: PlaceType;
-  /** The value in one body: on one line, at most 60 characters, and "(not shown)" where it may be a credential. */
+  /** On one line, at most 60 characters. "(not shown)" where the value may be a credential. */
   example: string;
-  /** The facts that are read from this place. */
+  /** Facts that are read from here. */
   facts: MappableFact[];
 }
 
 /**
- * The structure of a payload: its paths and their types, without the values. In a list of objects only the first element counts.
- * Contents under a name that is an id (`0x…`, a UUID, a number) do not count.
+ * The paths of a payload and their types, without values. In a list of objects only the first counts. What is below a
+ * name that is an id (`0x…`, a UUID, a number) does not count.
  */
 export interface BodyShape {
-  /** Equal for equal paths, types and facts read from them, in every process. At most 11 letters and digits. */
+  /** Depends only on paths, types, and the facts read from them. At most 11 letters and digits. */
   id: string;
-  /** Set when the reader sees the shape for the first time, and once more after `ShapeReader.forget`. */
+  /** Present when the reader sees the shape for the first time, and again after `ShapeReader.forget`. */
   places?: ShapePlace[];
-  /** An unknown word in a severity's place in this body. Absent: there is none. */
+  /** An unknown word where this body has its severity. Absent: none. */
   newWord?: SeverityWord;
 }
 
@@ -35,7 +34,7 @@ export interface SeverityWord {
   word: string;
 }
 
-/** One alert of a request, with its name for people. `shape`: see `Translation`. */
+/** An alert of a request, with its name for people. */
 export interface SeenShape {
   shape?: BodyShape;
   facts: Pick<AlertFacts, "title" | "source">;

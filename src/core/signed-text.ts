@@ -1,9 +1,9 @@
-/** One part of the text that a sender signs. A header has its name in lower case. */
+/** A part of the text that a sender signs. Header names in lower case. */
 export type SignedPart = { text: string } | { header: string } | { body: BodyPart };
 
 /**
- * `body`: the body as it is read. `body:open`: the same without the closing brace, so members can follow. `sent`: the body as
- * it came, before decompression.
+ * `body`: the body after decompression. `body:open`: without its closing brace, so that members can follow. `sent`: the
+ * body before decompression.
  */
 export type BodyPart = (typeof bodyParts)[number];
 
@@ -11,9 +11,9 @@ const bodyParts = ["body", "body:open", "sent"] as const;
 const known = /(\{(?:header:[\w!#$%&'*+.^`|~-]+|body|body:open|sent)\})/;
 
 /**
- * Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is signed literally.
+ * Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is literal.
  *
- * @returns a text that cannot be read: the mistake in words for people
+ * @returns a string for a mistake: its description for people
  */
 export function parseSignedText(text: string): SignedPart[] | string {
   const parts = text.split(known).flatMap((piece): SignedPart[] => {

@@ -3,55 +3,54 @@ import type { ReadySenderName } from "./ready-senders.ts";
 import type { Secret } from "./secret.ts";
 import type { SignedPart } from "./signed-text.ts";
 
-/** The place of a sender's own key of an event: a header (lower case), or a path of the body. */
+/** Where a sender's own key of an event is: in a header (lower case), or at a path of the body. */
 export type KeyPlace = { header: string } | { path: string };
 
-/** A named hook besides the account's. Its alerts have the name as the fact `source`. */
+/** A named hook besides the account's. Its name is the fact `source` of its alerts. */
 export interface Source {
-  /** See `isSourceName`. */
   name: string;
-  /** Places that are tried before the usual headers and the paths of all hooks. */
+  /** Tried before the usual headers, and the paths that apply to all hooks. */
   keyPlaces: KeyPlace[];
-  /** Applied before the mapping of all hooks, fact by fact. */
+  /** For each fact it comes before the mapping that applies to all hooks. */
   mapping: FactMapping;
-  /** A request has to pass all. Empty: every request to the address is accepted as the sender's. */
+  /** A request must pass all. Empty: knowing the address is enough. */
   checks: CheckRule[];
 }
 
-/** Names of files, labels and addresses contain the name: small letters, digits, `-` and `_`, at most 40. */
+/** Small letters, digits, `-` and `_`, at most 40: files, labels and addresses contain the name. */
 export function isSourceName(text: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,39}$/.test(text);
 }
 
-/** The name of the account's own hook in lists of sources. */
+/** The account's own hook in lists of sources. */
 export const accountHook = "hook";
 
 export const hmacAlgorithms = ["sha1", "sha256", "sha512"] as const;
 export const hmacEncodings = ["hex", "base64"] as const;
 
-/** How a sender signs with HMAC, as configured. Header names in any case. */
+/** How a sender signs with HMAC, as configured. */
 export interface HmacOptions {
-  /** The header with the signature. */
+  /** The header with the signature, in any case. */
   header: string;
   /** Default `sha256`. */
   algorithm?: (typeof hmacAlgorithms)[number];
   /** Default `hex`. */
   encoding?: (typeof hmacEncodings)[number];
-  /** The text before the signature in the header. Default none. */
+  /** What the header has before the signature. Default none. */
   prefix?: string;
   /** See `parseSignedText`. Default `{body}`. */
   signs?: string;
-  /** The header with the time of the signature, which is part of the signed text. Default: no time is checked. */
+  /** The header with the time of the signature. The time is part of the signed text. Default: no time is checked. */
   time?: string;
 }
 
-/** The same for checking: header names in lower case. */
+/** The same, with header names in lower case. */
 export interface HmacForm extends Required<Pick<HmacOptions, "header" | "algorithm" | "encoding" | "prefix">> {
   signs: readonly SignedPart[];
   time?: { header: string; toleranceMs: number };
 }
 
-/** What the sender of a request has to prove besides knowing the address. Any one of several secrets is enough. */
+/** What a sender must prove besides knowing the address. One of several secrets is enough. */
 export type CheckRule =
   | { type: "standard-webhooks" | "stripe"; secrets: Secret[]; toleranceMs: number }
   | ({ type: "hmac" | ReadySenderName; secrets: Secret[] } & HmacForm)
@@ -60,15 +59,15 @@ export type CheckRule =
   /** Ranges for `createIpRanges`. */
   | { type: "addresses"; ranges: string[] };
 
-/** Whether the signed text identifies the message, so a replay is recognised. */
+/** Whether the signed text identifies the message, so that a replay is recognised. */
 export function signsMessage(rule: CheckRule): boolean {
   if ("signs" in rule) return rule.signs.length > 1;
   return rule.type === "standard-webhooks" || rule.type === "stripe";
 }
 
 /**
- * Whether the sender signs the content without anything that identifies the message. Then anyone who has seen a request can
- * send it again under another id.
+ * Whether the sender signs the content alone. A stranger who has seen a request can then send it again under another
+ * id.
  */
 export function signsBodyAlone(checks: readonly CheckRule[]): boolean {
   return checks.some((rule) => "signs" in rule) && !checks.some(signsMessage);
@@ -84,7 +83,6 @@ export const refusedReasons = [
   "wrong_credentials",
   "wrong_address",
 ] as const;
-/** Why a request with a source's secret was refused. */
 export type RefusedReason = (typeof refusedReasons)[number];
 
 /** For people, without secrets: `github`, `hmac of x-signature`, `addresses 10.0.0.0/8`. */

@@ -1,18 +1,17 @@
 import type { Secret } from "./secret.ts";
 
-/** Where the log is. */
 export type StorePlace =
   | {
-      /** Absolute path of the folder of SQLite's file. */
+      /** The folder of SQLite's file, absolute. */
       dataDir: string;
       databaseUrl?: undefined;
       databaseListenUrl?: undefined;
     }
   | {
-      /** The address of the PostgreSQL database that relays share. */
+      /** Of the PostgreSQL database that relays share. */
       databaseUrl: Secret;
-      /** Another address of the same database, for signals when the first leads through a pooler. */
+      /** The same database for signals, where the first address is a pooler's. */
       databaseListenUrl?: Secret;
-      /** The folder for small journals of this relay alone. Absent: the relay writes nothing to disk. */
+      /** For small journals of this relay alone. Absent: the relay writes nothing to disk. */
       dataDir?: string;
     };

@@ -4,29 +4,28 @@ import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
 import { isAddress, type MetricKeyParts, readMetricKey } from "./metric-key.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
-/** A token or a pool that an alert names only by its address. */
+/** A token or a pool of which an alert gives only the address. */
 export interface BareSubject {
   kind: "token" | "pool";
   chain: string;
-  /** The address as the sender wrote it. */
+  /** As the sender wrote it. */
   address: string;
 }
 
-/** A name that the service gave when it was asked. The sender did not give it. */
+/** A name that the service gave, and not the sender. */
 export interface LearnedName extends BareSubject {
-  /** The name in messages. Plain text. */
   name: string;
   /** Epoch milliseconds. */
   learnedAt: number;
 }
 
-/** Finds the name of a token or a pool, as far as it was known at an instant. Undefined where it was not. */
+/** The name of a token or pool as known at an instant. */
 export type NameOf = (subject: BareSubject, at: number) => string | undefined;
 
 const poolNames = /(?:^|\.)(?:pool(?:[._]?(?:name|symbol|pair))?|trading_?pair|pair)$/i;
 const tokenNames = /(?:^|\.)(?:token[._]?(?:symbol|name)|symbol)$/i;
 
-/** The pair of a pool or the symbol of a token, by the sender's own words. Undefined where there is none. */
+/** A pool's pair or a token's symbol, in the sender's own words. Undefined where there is none. */
 export function nameInFacts(
   { token, fields }: Pick<AlertFacts, "token" | "fields">,
   parts: MetricKeyParts | undefined,
@@ -39,7 +38,7 @@ export function nameInFacts(
   return found === undefined || found === "" ? undefined : cleanLine(found);
 }
 
-/** The subject of an alert that gives an address and no name. */
+/** Undefined where the alert has a name. */
 export function bareSubjectOf(
   facts: Pick<AlertFacts, "token" | "fields" | "metric" | "chain">,
 ): BareSubject | undefined {
@@ -47,7 +46,7 @@ export function bareSubjectOf(
   return nameInFacts(facts, parts) === undefined ? subjectOf(facts, parts) : undefined;
 }
 
-/** The subject of an alert that is known to have no name. */
+/** The subject of an alert that has no name. */
 export function subjectOf(
   { token, chain }: Pick<AlertFacts, "token" | "chain">,
   parts: MetricKeyParts | undefined,
@@ -67,10 +66,10 @@ export function shortAddress(address: string): string {
 }
 
 /**
- * The title of an alert on pages, in the API and in lists. It has the words of its message's first line, so a reader who comes
- * from the message finds the same. Matching and search use the title as sent.
+ * The title of an alert on pages, in the API and in lists, in the words of its message's first line. Matching and
+ * search use the title as sent.
  *
- * @param learned replaces the address that it names, whole or short, also where the name was learned later
+ * @param learned the name to use instead of the address that it belongs to
  */
 export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">, learned?: LearnedName): string {
   const line = origin === "hook" ? writeFactLine(facts) : undefined;
@@ -83,7 +82,7 @@ export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts"
   return `${title.slice(0, at)}${name}${title.slice(at + shown.length)}`;
 }
 
-/** The first line of a message, without its symbol and marks. */
+/** The first line of a message, without symbol and marks. */
 export function sayWhatHappened(
   alert: Pick<Alert, "origin" | "facts">,
   line: FactLine | undefined,
@@ -92,11 +91,11 @@ export function sayWhatHappened(
   return (status === "resolved" && line?.over) || (line?.title ?? withWords(writeTitle(alert.facts), alert, status));
 }
 
-/** A name this short names the subject and not the event: "ETH RPC", "vault API". */
+/** So short a title is the name of a thing, such as "ETH RPC" or "vault API", and says nothing of the event. */
 const maxBareNameUnits = 32;
 const maxBareNameWords = 3;
 
-/** A bare name followed by the sender's text, where both have room on a lock screen. */
+/** Adds the sender's text to a bare name, where both fit on a lock screen. */
 function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "facts">, status: AlertStatus): string {
   const { name, place } = readFrame(cleanLine(facts.title), facts.status) ?? { name: title, place: "" };
   const isBareName = name.length <= maxBareNameUnits && name.split(" ").length <= maxBareNameWords;
@@ -107,7 +106,7 @@ function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "fac
   return said === "" || whole.length > lockScreenUnits ? title : whole;
 }
 
-/** The sender's text, without Datadog's marks for markdown and Uptime Kuma's brackets round name and state. */
+/** Without Datadog's marks for markdown, and Uptime Kuma's brackets round name and state. */
 export function wordsOfSender({ text = "", title }: Pick<AlertFacts, "text" | "title">): string {
   const words = cleanText(text);
   const plain = words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words;
@@ -119,7 +118,7 @@ export function wordsOfSender({ text = "", title }: Pick<AlertFacts, "text" | "t
   return `${title} is ${state.toLowerCase()}: ${behind.slice(frame.length)}`.trim();
 }
 
-/** Otherwise the text is the body as it came. */
+/** In the other formats the text is the body as it came. */
 function isOfWords({ format }: AlertFacts): boolean {
   return format !== "unreadable" && format !== "broken-json";
 }

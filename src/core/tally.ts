@@ -4,9 +4,9 @@ export type Change = "newlySent" | "noLongerSent";
 
 export interface DestinationTally extends Record<Change, number> {
   destination: string;
-  /** Alerts that went there, were held for later, or whose end an earlier message there already showed. */
+  /** Alerts that went there or were held for later. An end that an earlier message showed counts too. */
   before: number;
-  /** Alerts that would go there by the tried configuration. */
+  /** Alerts that would go there now. */
   after: number;
 }
 
@@ -16,7 +16,7 @@ interface Example {
   receivedAt: string;
   title: string;
   destination: string;
-  /** The reason by the tried configuration. */
+  /** By the tried configuration. */
   reason: string;
 }
 
@@ -25,47 +25,46 @@ interface Counts {
   after: number;
 }
 
-/** Where stored alerts went, and where they would go by another configuration. */
+/** Where stored alerts went, and where they would go by the tried configuration. */
 export interface Tally extends Record<Change, Example[]> {
   alerts: number;
-  /** Alerts whose destinations differ. */
+  /** Alerts with other destinations than before. */
   changed: number;
-  /** Alerts that no destination got because no route wanted them. */
+  /** Alerts that no route wanted. */
   unmatched: Counts;
-  /** Alerts that a route dropped on purpose, and no other sent anywhere. */
+  /** Alerts that a route dropped and no other sent. */
   dropped: Counts;
-  /** Alerts that a mute kept back at a destination. */
+  /** Alerts that a mute held back. */
   muted: Counts;
   destinations: DestinationTally[];
   ringing: RingTally;
-  /** Rules of the tried configuration that took no alert, in words: `route pools`. */
+  /** Rules that took no alert: `route pools`. */
   idle: string[];
-  /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
+  /** In how many alerts the mapping finds each of its facts. Absent without a mapping. */
   mapping?: { fact: MappableFact; found: number }[];
-  /** When the oldest compared alert came, where older ones were left out. ISO 8601. */
+  /** Where older alerts were left out: the oldest that was compared. ISO 8601. */
   comparedFrom?: string;
 }
 
 export interface RingCount {
-  /** Alerts that fire. */
   alerts: number;
-  /** Messages that ring. Alerts that go out together count once. */
+  /** Alerts that go out together ring once. */
   rings: number;
   heldBack: number;
-  /** Alerts that go out together, and the number of their messages. Absent: each goes out alone. */
+  /** Alerts that go out together, and their messages. Absent: each goes out alone. */
   joined?: number;
   messages?: number;
-  /** The beginning of the hour with the most rings, ISO 8601. Absent where nothing rang. */
+  /** The hour with the most rings, ISO 8601. Absent where nothing rang. */
   loudest?: { from: string; rings: number };
-  /** The held alert that was furthest beyond the ring before it: `−2.9 %`. Absent where none was further. */
+  /** The held alert that was furthest from the ring before it: `−2.9 %`. Absent where none was further. */
   worst?: { id: string; receivedAt: string; change: string };
 }
 
-/** What would ring, where people read. */
+/** Rings at destinations that people read. */
 export interface RingTally {
   places: ({ destination: string; route: string } & RingCount)[];
-  /** Options that would make fewer rings of the same alerts, by route. */
+  /** By route: options with which the same alerts ring less. */
   proposals: ({ route: string; options: string; insteadOf: number } & RingCount)[];
-  /** When the oldest judged alert came, where there were too many. ISO 8601. */
+  /** Where older alerts were left out: the oldest that was judged. ISO 8601. */
   judgedFrom?: string;
 }

@@ -6,19 +6,21 @@ import type { AlertFacts, AlertStatus } from "./alert.ts";
 /** In UTF-16 units. */
 export const longestTitle = 300;
 
-/** A title in the frame of a monitor's state: its name and its place. */
+/** The parts of a title that a monitor writes in a fixed frame. */
 export interface FramedTitle {
   name: string;
   /** `rpc-2`, `EU Ireland`. Empty where the title names none. */
   place: string;
 }
 
-/** Datadog's `[Triggered on {host:rpc-2}] RPC error rate`. The tag's name is dropped: no reader needs it. */
+/** Datadog's `[Triggered on {host:rpc-2}] RPC error rate`. The tag's name is dropped. */
 const datadogFrame = /^\[(?:re-)?(triggered|recovered)(?: on \{([^{}\]]{1,120})\})?\] (\S.*)$/i;
 /** CloudWatch's `ALARM: "KeeperBalanceLow" in EU (Ireland)`. */
 const cloudWatchFrame = /^(ALARM|OK): "([^"]{1,255})" in ([\w .()-]{1,60})$/;
 
-/** Undefined for a title without a frame, and for a title whose state differs from the alert's: the reader needs that word. */
+/**
+ * Undefined without a frame. Undefined also where the frame's state differs from the alert's, so the reader sees both.
+ */
 export function readFrame(title: string, status: AlertStatus | undefined): FramedTitle | undefined {
   const [, alarmState, alarm, region = ""] = cloudWatchFrame.exec(title) ?? [];
   if (alarm !== undefined)
@@ -38,7 +40,7 @@ function withoutFrame(title: string, status: AlertStatus | undefined): string {
   return framed === undefined ? title : `${framed.name}${framed.place === "" ? "" : ` (${framed.place})`}`;
 }
 
-/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that names the state itself. */
+/** Drops the word of the state in front ("Resolved: TVL fell"), for a line that names the state itself. */
 export function titleWithoutState(title: string): string {
   const plain = withoutFrame(cleanLine(title), "resolved");
   const rest = plain.replace(/^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu, "");
@@ -50,16 +52,15 @@ const loneNumber = /(?<![\p{L}\d_.,+#/\\@&-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_#/\\@
 
 type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold"> & Partial<Pick<AlertFacts, "status">>;
 
-/** Beginnings of titles of ends, including ours. */
+/** How titles of resolving alerts begin, ours among them. */
 const beginningOfEnd =
   /^[^\p{L}\p{N}]{0,8}(?:(?:resolved|recovered)(?!\p{L})|over(?: after |:)|ok ?[:\]),.!–—-])|^(?:✅|✔|☑|🟢)/iu;
 
-/** The title of an alert on a line of a digest. */
 export function shortTitle(facts: Titled, maxUnits: number): string {
   return cutTitle(writeTitle(facts), maxUnits);
 }
 
-/** Cuts like `cut`, but never inside a number: a part of it is another number. */
+/** Like `cut`, but never inside a number, which would become another number. */
 export function cutTitle(title: string, maxUnits: number): string {
   if (title.length <= maxUnits) return title;
   let end = boundaryBefore(title, maxUnits - 1);
@@ -67,15 +68,15 @@ export function cutTitle(title: string, maxUnits: number): string {
   return end === 0 ? cut(title, maxUnits) : `${title.slice(0, end).trimEnd()}…`;
 }
 
-/** Whether the character is a digit or a sign between digits. */
+/** A digit, or a sign between digits. */
 function isOfNumber(title: string, at: number): boolean {
   const char = title.charAt(at);
   return /\d/.test(char) || (/[.,]/.test(char) && /\d/.test(title.charAt(at + 1)));
 }
 
 /**
- * The title as sent, but without a monitor's frame, and with grouped digits in the alert's own numbers. Numbers in an id or an
- * address are never grouped.
+ * Removes a monitor's frame, and groups the digits of the alert's own numbers. Numbers in an id or an address stay as
+ * sent.
  */
 export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
@@ -85,7 +86,7 @@ export function writeTitle({ title, value, previousValue, threshold, status }: T
   return sayFiring(written, status);
 }
 
-/** The title of an alert that fires by the sender's word never begins as if the alert were over. */
+/** A title must not begin as if the alert were over, where its sender says that it fires. */
 export function sayFiring(title: string, status: AlertStatus | undefined): string {
   return status === "firing" && beginningOfEnd.test(title) ? `Firing: ${title}` : title;
 }

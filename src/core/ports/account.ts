@@ -1,4 +1,3 @@
-/** Where an account sends its alerts. */
 export interface Outputs {
   /** Null: no webhook. May hold a secret. */
   webhookUrl: string | null;
@@ -6,8 +5,8 @@ export interface Outputs {
 }
 
 /**
- * The account as an answer of the alerting service describes it. A member that the answer leaves out or that cannot be read is
- * absent. Absent does not mean that the output is off.
+ * The account as the service describes it. A member is absent where the answer leaves it out or cannot be read. It does
+ * not mean that the output is off.
  */
 export interface AccountReading extends Partial<Outputs> {
   id?: string;
@@ -16,22 +15,22 @@ export interface AccountReading extends Partial<Outputs> {
   keyExpiresAt?: number;
 }
 
-/** Calls of the service about the account. Each may throw an `AppError` of an `upstream_…` code. */
+/** Each call may throw an `AppError` with an `upstream_…` code. */
 export interface AccountService {
-  /** Reads as much of the answer as possible. Throws when it is no account at all. */
+  /** Reads as much of the answer as possible. Throws when the answer is no account. */
   lookAtAccount(options?: { signal?: AbortSignal }): Promise<AccountReading>;
-  /** An absent member stays unchanged, `null` turns that output off. */
+  /** An absent member stays unchanged. `null` turns the output off. */
   setAlertOutputs(change: Partial<Outputs>, options?: { signal?: AbortSignal }): Promise<unknown>;
 }
 
-/** The outputs that this relay's setup has set or found. The account is compared with them. */
+/** The outputs that setup has set or found. The account is compared with them. */
 export interface Registration {
   accountId: string;
-  /** The public address of this relay then: the webhook's address without `/hooks/` and the secret. */
+  /** The webhook's address of then, without `/hooks/` and the secret. */
   publicUrl: string;
-  /** Setup has turned the webhook off, so no alert is expected. */
+  /** Setup has turned the webhook off. No alert is expected. */
   webhookOff?: boolean;
-  /** Absent: the service did not say. */
+  /** Absent: the service did not say it. */
   messengerChannelId?: string | null;
   /** Epoch milliseconds. */
   at: number;

@@ -1,54 +1,53 @@
-/** Differences between drivers, as data: nobody asks which driver it is. */
+/** Differences between drivers as data. Nothing asks which driver it is. */
 export interface StoreCapabilities {
-  /** Whether several relays may work on one database. If not, opening it a second time is refused with `store_locked`. */
+  /** Whether several relays may share one database. Without it a second opening is refused with `store_locked`. */
   sharedByRelays: boolean;
 }
 
 export interface StoreHealth {
-  /** Whether a change was committed just now. */
+  /** Whether a change has just been committed as a test. */
   writable: boolean;
-  /** Whether there is no room. New alerts are refused until there is some. Everything else works. */
+  /** No room on the disk: new alerts are refused until there is some. Everything else works. */
   full: boolean;
   /**
-   * The last reason why earlier alerts could not be looked up since the start. The database is probably damaged there, and
+   * Why earlier alerts could not be looked up, the latest time since the start. The database is probably damaged, and
    * repeats may have been sent.
    */
   damage?: string;
   /** Alerts that wait for routing. */
   unrouted: number;
   oldestUnroutedAt?: number;
-  /** Size of the database on disk in bytes, including the log of recent writes. */
+  /** On disk, with the log of recent writes. */
   bytes: number;
-  /** Room on the database's disk. Absent where it is another machine's. */
+  /** Room on the database's disk. Absent on another machine. */
   freeBytes?: number;
-  /** Size of that disk. Absent likewise. */
   diskBytes?: number;
 }
 
 /**
- * Whether another server that would replace this one has every alert that was answered. `synchronous`: commits wait for one.
- * `asynchronous`: they do not. `unclear`: something copies from this server, and its user may not see whether it is a standby.
+ * Whether a standby server has every alert that was answered. `synchronous`: commits wait for one. `asynchronous`: they
+ * do not. `unclear`: a copy is taken, and the relay's user may not see by which kind of program.
  */
 export type Standbys = "none" | "synchronous" | "asynchronous" | "unclear";
 
-/** The work that was done, as fields for the log. */
+/** The work that was done, for the log. */
 export type Maintenance = Record<string, number | boolean>;
 
 export interface Administration {
   readonly capabilities: StoreCapabilities;
-  /** Looks at the database anew each time. It tests writing by a write. */
+  /** Looks anew each time, and tests writing by a write. */
   health(): Promise<StoreHealth>;
-  /** The standbys as far as they can be seen now. Absent: there can be none. */
+  /** Absent: there can be no standbys. */
   standbys?(): Promise<Standbys>;
   /**
-   * The driver's own housekeeping, called about once a second. It does the work that is due at `now`, in pieces that delay no
-   * commit for long, until `stop` is aborted. It removes expired keys and makes alerts searchable. About once an hour it
-   * resolves with a summary, otherwise with nothing. Absent: the database does it by itself.
+   * The driver's housekeeping, called about once a second: removes expired keys, makes alerts searchable. Works in
+   * pieces that delay no commit for long, until `stop` is aborted. Resolves with a summary about once an hour,
+   * otherwise with nothing. Absent: the database needs none.
    */
   maintain?(now: number, stop?: AbortSignal): Promise<Maintenance | undefined>;
   /**
-   * Makes a consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: the database has
-   * its own tools.
+   * Makes a consistent copy at `path`, which must not exist. The copy gets its name when it is checked and fsynced.
+   * Absent: the database has its own tools.
    */
   backup?(path: string): Promise<void>;
   /** Waits for earlier calls. Later calls are refused. */

@@ -6,18 +6,15 @@ import type { StoredBody } from "./body-reader.ts";
 
 declare const kind: unique symbol;
 
-/**
- * A place in the list that gave it, for the next page. Opaque: only the driver reads it. A digit first, then at most 99 of
- * `\w.-`.
- */
+/** A place in a list, for its next page. Only the driver reads it. A digit, then at most 99 of `\w.-`. */
 export type Position = string & { readonly [kind]: "position" };
 
-/** A place among the changes of all alerts, to follow them from there. Opaque as well. */
+/** A place among the changes of all alerts, from which they can be followed. Only the driver reads it. */
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
 /**
- * A condition for one fact. Texts are compared without regard to the case of ASCII letters. `has` finds the start of any word.
- * A value is compared if it is a number.
+ * A condition for one fact. Texts are compared without case (ASCII). `has`: some word starts with it. A value is
+ * compared if it is a number.
  */
 export type FactCondition =
   | { fact: "token" | "chain" | "status"; is: string }
@@ -31,30 +28,30 @@ export interface AlertQuery {
   before?: Position;
   /** Words that must all occur in title, text, facts or fields. */
   q?: string;
-  /** Phrases that must each occur there too, with their words in this order. */
+  /** Phrases that must all occur there, word for word. */
   phrases?: readonly string[];
   /**
-   * Texts that must each occur anywhere in the body as it came, without regard to the case of ASCII letters. Bodies have no
-   * index, so they are searched one by one, newest first.
+   * Texts that must all occur in the body as it came, without case (ASCII). Bodies have no index: they are searched one
+   * by one, newest first.
    */
   raw?: readonly string[];
   severity?: Severity;
   /**
-   * A state of at least one delivery that was not resent, or of the alert itself. `problem`: a delivery failed, expired or may
+   * The state of a delivery that was not resent, or of the alert itself. `problem`: a delivery failed, expired or may
    * not have arrived, no route wanted the alert, or routing failed. `damped`: the alert did not ring somewhere.
    */
   state?: DeliveryState | "problem" | "unmatched" | "damped" | "dropped" | "repeat" | "unrouted";
-  /** At least one delivery goes to this destination. With `state`, the same delivery has both. */
+  /** At least one delivery goes there. With `state`: the same delivery has both. */
   destination?: string;
-  /** At least one delivery is by this route. With `state` and `destination`, the same delivery has all. */
+  /** At least one delivery is by this route. With `state` and `destination`: the same delivery has all. */
   route?: string;
   /** The alert key. */
   key?: string;
-  /** Conditions that must all hold. */
+  /** All must hold. */
   facts?: readonly FactCondition[];
   /**
-   * Only the newest alert of each key, with how often the key came (`AlertSummary.run`). A repeat is not counted, and is listed
-   * only where the alert that it repeats is no longer kept.
+   * Only the newest alert of each key, with the number of its alerts (`AlertSummary.run`). Repeats are not counted. A
+   * repeat is listed only where its original is no longer kept.
    */
   newestOfKey?: boolean;
   /** The source whose hook the alert came by. */
@@ -65,13 +62,12 @@ export interface AlertQuery {
   toAt?: number;
 }
 
-/** The alerts of one key since it was last over, up to this alert. */
+/** The alerts of a key since it was last over, up to this one. */
 export interface AlertRun {
-  /** Whether this alert resolves the run. */
   isOver: boolean;
-  /** Alerts of the run without the resolution. */
+  /** Without the resolving alert. */
   count: number;
-  /** Whether there are more: the count is limited, and `sinceAt` is not the first. */
+  /** Whether older alerts of the run were not counted. */
   isMore: boolean;
   /** When the first counted alert came. */
   sinceAt: number;
@@ -94,11 +90,11 @@ export interface AlertSummary {
   unmatched: boolean;
   /** A route dropped the alert on purpose, and no other sent it anywhere. Then `unmatched` is false. */
   dropped: boolean;
-  /** Id of the first alert with the same bytes. This one was therefore not sent. */
+  /** The first alert with the same bytes. This one was not sent. */
   repeatOf?: string;
   /** Only where `newestOfKey` was asked for. Absent until the alert is routed. */
   run?: AlertRun;
-  /** Only where `raw` was asked for: the part of the body around its first occurrence. */
+  /** Only where `raw` was asked for: the body around its first occurrence. */
   aroundRaw?: string;
   deliveries: DeliverySummary[];
 }
@@ -107,41 +103,41 @@ export interface AlertSummary {
 export interface AlertsFound {
   alerts: AlertSummary[];
   /**
-   * Set when the time ran out before the page was full. Nothing is left out so far, and `position` continues there.
-   * `receivedAt` is when the oldest searched alert came, after about `looked` alerts.
+   * Set when the time ran out before the page was full. The search continues at `position` and has left nothing out. It
+   * has looked at about `looked` alerts, the oldest from `receivedAt`.
    */
   stopped?: { position: Position; receivedAt: number; looked: number };
 }
 
-/** The alerts that a part of an id may mean, newest first. */
+/** The alerts that a part of an id fits, newest first. */
 export interface AlertsNamed {
   alerts: AlertSummary[];
-  /** Ends of ids were searched back to here, epoch milliseconds. Absent: in all kept alerts. */
+  /** How far back ends of ids were searched, epoch milliseconds. Absent: in all kept alerts. */
   searchedTo?: number;
 }
 
 /**
- * `extras`: the route's additions to the message. `damped`: what the message says of the alerts of its key that did not ring.
- * With `by`: why this one does not ring.
+ * `extras`: the route's additions to the message. `damped`: the alerts of the key that did not ring, as the message
+ * says. With `by`: why this one does not ring.
  */
 export interface DeliverySummary
   extends Pick<PlannedDelivery, "destination" | "channel" | "recipient" | "route" | "reason" | "extras" | "damped">,
     Pick<DueDelivery, "id" | "purpose" | "state" | "createdAt" | "digestId" | "insteadOf"> {
   dueAt?: number;
   finishedAt?: number;
-  /** The delivery of the same alert that replaces this one, which did not get through. */
+  /** The delivery that replaces this one, which did not get through. */
   resentBy?: string;
 }
 
-/** Finds deliveries that failed or were muted, and were not resent, of the alerts that match. */
+/** Finds deliveries of the matching alerts that failed or were muted, and were not resent. */
 export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "state"> {
   /** At least one. */
   states: readonly FailedState[];
-  /** A mute (`keptNameOf`). Its held alerts are found instead of failures, and `states` is not used. */
+  /** A mute (`keptNameOf`): its held alerts are found, and `states` is ignored. */
   mute?: string;
-  /** For a mute: also alert keys whose end was accepted with or after their latest alert. Default false. */
+  /** For a mute: includes keys that are over since their latest alert. Default false. */
   over?: boolean;
-  /** Failed at or before. A person who was asked did not see later failures. */
+  /** The latest time of failure. The person who was asked did not see later ones. */
   failedUntil: number;
 }
 
@@ -156,10 +152,10 @@ export interface FailedDelivery {
 
 export interface FailedCount {
   destination: string;
-  /** Counts of `deliveries` and `alerts`. With a mute: of the latest alert of each key. */
+  /** Deliveries and alerts that were found. With a mute: only the latest alert of each key counts. */
   deliveries: number;
   alerts: number;
-  /** With a mute: all alerts that these represent. */
+  /** With a mute: the alerts that were held back in all. */
   heldBack?: number;
   /** When the oldest and the newest of the alerts came. */
   oldestAt: number;
@@ -182,7 +178,7 @@ export interface AttemptEntry {
 export interface AlertDetail extends AlertSummary {
   decisions: Decision[];
   deliveries: (DeliverySummary & { attempts: AttemptEntry[] })[];
-  /** Absent for the relay's own alerts: notices, and tests of one destination. */
+  /** Absent for alerts that the relay made: notices, and tests of one destination. */
   request?: {
     receivedAt: number;
     contentType?: string;
@@ -193,19 +189,19 @@ export interface AlertDetail extends AlertSummary {
     dedupeKey?: string;
     /** An earlier request had the same key with another body. */
     conflict: boolean;
-    /** Later requests that were the same: answered as duplicates by their key, or stored as repeats. */
+    /** Later requests that were the same, answered as duplicates by their key or stored as repeats. */
     duplicates: number;
   };
 }
 
 export interface AlertCounts {
-  /** All alerts that were ever accepted, and the relay's own notices. */
+  /** Every alert ever accepted, and the relay's notices. */
   total: number;
-  /** Alerts among them that were not removed since. */
+  /** Those that are not removed. */
   kept: number;
   /** When the oldest kept alert came. */
   oldestReceivedAt?: number;
-  /** When the last kept alert came from outside. Tests and Tocsin's own notices do not count. */
+  /** When the last kept alert came from a sender. */
   lastReceivedAt?: number;
 }
 
@@ -214,29 +210,27 @@ export interface FactsQuery extends Pick<AlertQuery, "before" | "limit"> {
   fromAt: number;
 }
 
-/** The facts that matchers look at, without the alert's deliveries. */
+/** The facts that matchers look at. */
 export interface StoredFacts extends Pick<AlertSummary, "position" | "origin" | "source" | "receivedAt"> {
   alertSeq: number;
   facts: AlertFacts;
 }
 
-/** A past alert and where it went, for a trial of other rules. */
+/** A past alert and where it went, to try other rules on it. */
 export interface PastAlert extends Pick<AlertSummary, "id" | "receivedAt" | "dropped"> {
   routedAt: number;
   /** Absent where routing failed. */
   title?: string;
-  /** The alert could not be read when it came. */
   wasUnreadable: boolean;
   decisions: Decision[];
-  /** The deliveries that the routes made, without resends and replacements of failed ones. */
+  /** Without resends and replacements of failed deliveries. */
   deliveries: Pick<DeliverySummary, "destination" | "state">[];
-  /** All alerts of a request that are returned together share one object. */
+  /** Alerts of one request share one object, where they are returned together. */
   body: StoredBody;
   /** The alert's place in the body, from 0. */
   item: number;
 }
 
-/** An alert that came, and the routes that took it. */
 export interface StoredArrival extends Pick<AlertSummary, "position" | "id" | "receivedAt" | "source"> {
   routes: string[];
 }
@@ -245,115 +239,103 @@ export interface FollowedArrivals {
   /** The oldest first. */
   arrivals: StoredArrival[];
   /**
-   * Everything that is stored up to here is routed. Another relay may be storing an alert before it just now. A caller who
-   * wants everything continues from the value of half a minute ago, and gets some alerts twice.
+   * Everything up to here is routed. Another relay may be about to store an alert before it. A caller who needs all
+   * alerts continues from the value of half a minute ago, and gets some twice.
    */
   routedUpTo: Position;
 }
 
-/** One alert of a key, without its texts. It names its subject, as a key may belong to a rule that watches many. */
+/** One alert of a key, without its texts. It names its subject, as a rule may watch many. */
 export interface KeyEvent
   extends Pick<Alert, "id" | "receivedAt">,
     Pick<AlertFacts, "severity" | "status" | "value" | "threshold" | "unit" | "metric" | "token" | "chain"> {
-  /** Whether the sender repeated an earlier alert: nothing new happened. */
+  /** Whether the alert repeats an earlier one. */
   isRepeat: boolean;
 }
 
-/** The values under the key of one alert, up to that alert. */
+/** The values of one key, up to this alert. */
 export interface KeyValues {
-  /** The alert's id. */
   id: string;
-  /** Oldest first, without repeats. Each value is as sent, cut at 100 characters. */
+  /** Oldest first, without repeats. As sent, cut at 100 characters. */
   values: { at: number; sent: string }[];
 }
 
-/** What came with the alert key of one alert. */
+/** The alerts of a key, as seen from one of them. */
 export interface KeyHistory {
-  /** Newest first: the key's latest alerts, those right after the asked one, the asked one, those before it. */
+  /** Newest first: the latest of the key, those right after the asked alert, that alert, those before it. */
   events: KeyEvent[];
-  /** Whether there may be alerts before the oldest. */
+  /** Whether alerts before the oldest may exist. */
   hasOlder: boolean;
-  /** Whether there are alerts between the latest and those right after the asked one. */
+  /** Whether alerts between the latest and the next group are left out. */
   hasGap: boolean;
 }
 
-/** An alert as it is now, and the place in the stream after its change. */
+/** An alert as it is now. `cursor`: the place after its change. */
 export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
 }
 
-/** Steps of time, the newest last. */
 export interface TimeSteps {
-  /** The beginning of the first step, epoch milliseconds. */
+  /** Epoch milliseconds. */
   fromAt: number;
-  /** The length of each step, milliseconds. */
+  /** Milliseconds. */
   stepMs: number;
-  /** The number of steps. */
   steps: number;
-  /** Alerts before this time are not counted, even though their step reaches beyond it. */
+  /** Earlier alerts do not count, though the first step may begin earlier. */
   receivedFrom?: number;
-  /** Alerts after this time are not counted, even though their step began before it. */
+  /** Later alerts do not count, though the last step may end later. */
   receivedTo?: number;
   /** The severity of the alerts whose problems are counted. Default: all. */
   problemsOf?: Severity;
 }
 
-/** The alerts that came in one step and are routed. */
+/** The routed alerts that came in one step. */
 export interface StepCount extends Record<Severity, number> {
   /** The beginning of the step. */
   at: number;
-  /** Alerts with `state: "problem"`, at most 1,000. */
+  /** Alerts in the state `problem`, at most 1,000. */
   problems: number;
 }
 
 export interface OverTime {
-  /** The counted steps, newest first. */
   steps: StepCount[];
-  /** Older steps were not counted, since the time was over. Another call counts more. */
+  /** Older steps are missing, since the time was over. Another call counts more. */
   isMore: boolean;
 }
 
-/** A later call never sees an older state, so two reads may be asked for without waiting between them. */
+/** No call sees an older state than the call before it, so two reads need not wait for each other. */
 export interface AlertLog {
-  /**
-   * Whether a text from outside has the form of this driver's positions. A text in that form is accepted, whatever its content.
-   */
+  /** Checks only the form: every text in that form is accepted. */
   isPosition(text: string): text is Position;
   isChangeCursor(text: string): text is ChangeCursor;
-  /** The newest alerts first. Reads as much as it takes to find them. */
+  /** Newest first. Reads as long as it takes. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
-  /**
-   * Lists alerts for a reader who waits. A search that finds little ends after `mostMs` (a little more where that is short),
-   * and further calls continue it.
-   */
+  /** For a reader who waits: ends after about `mostMs`, and further calls continue the search. */
   listAlertsWithin(query: AlertQuery, mostMs: number): Promise<AlertsFound>;
-  /** The next newer and the next older alert in the log. Empty for an unknown id. */
+  /** Empty for an unknown id. */
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, after `after`. With one state it reads no more than it returns. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
-  /** Counts for each destination, including those that are no longer configured. */
+  /** By destination, including those that are no longer configured. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /**
-   * Alerts whose id begins or ends with `part`, which consists of small hexadecimal digits and `-`. Beginnings are found at any
-   * age. Ends have no index, so they are found among the newest 100,000.
+   * Alerts whose id begins or ends with `part` (small hexadecimal digits and `-`). Ends have no index, so they are
+   * found among the newest 100,000 alerts only.
    */
   findByIdPart(part: string, limit: number): Promise<AlertsNamed>;
   /**
-   * Alerts that changed after `after`, or ever, each once, oldest change first. A change that was committed before the call
-   * never comes later than the list, so a reader who continues from the last cursor misses none.
+   * Alerts that changed after `after` (undefined: ever), each once, oldest change first. A reader who continues from
+   * the last cursor misses no change.
    */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**
-   * Senders' alerts that are routed and no repeats, received at or after `fromAt`, newest first. Returns fewer than `limit`
-   * where texts are long, and none only at the end.
+   * Routed alerts of senders without repeats, received at or after `fromAt`, newest first. May return fewer than
+   * `limit`, and none only at the end.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
-  /**
-   * The alerts of `listFacts` with their bodies and destinations. Returns fewer than `limit` where bodies are large, and none
-   * only at the end.
-   */
+  /** The same alerts with their bodies and destinations. May return fewer than `limit`, and none only at the end. */
   listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
   /** Routed alerts of senders, received at or after `fromAt`, newest first. Returns fewer than `limit` only at the end. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
@@ -363,25 +345,25 @@ export interface AlertLog {
    */
   followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;
   /**
-   * The alerts with the same key, about `most`: half of them before the alert, a quarter right after it, and a quarter at the
-   * end. Empty for an unknown id and for an alert that has not been read.
+   * About `most` alerts with the same key: half of them before the alert, a quarter right after it, and the latest
+   * quarter. Empty for an unknown or unread alert.
    */
   keyHistory(id: string, most: number): Promise<KeyHistory>;
   /**
-   * For each of these alerts the last values under its key, at most `most`, in one call for a page of the log. Left out are
-   * values beyond the size of one read, and unknown alerts.
+   * The last values under the key of each alert, at most `most`, in one call for a page of the log. Unknown alerts are
+   * left out, and values beyond the size of one read.
    */
   keyValues(ids: readonly string[], most: number): Promise<KeyValues[]>;
-  /** An empty log has a cursor as well. Every change comes after it. */
+  /** Every later change comes after it. An empty log has one too. */
   latestChange(): Promise<ChangeCursor>;
   /** False for a cursor after the latest change: the log was restored from an older copy. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
-  /** Counts alerts over time, newest step first, for about `mostMs`. Counts are kept, so a later call counts only new alerts. */
+  /** Newest step first. Takes about `mostMs`. Results are kept, so a later call counts only new alerts. */
   countOverTime(steps: TimeSteps, mostMs: number): Promise<OverTime>;
-  /** Counts the alerts that match, up to `limit`, for about `mostMs`. `isMore`: the count is a minimum. */
+  /** Counts up to `limit`, for about `mostMs`. `isMore`: there may be more. */
   countMatches(query: AlertQuery, mostMs: number): Promise<{ count: number; isMore: boolean }>;
   /** The cost does not grow with the log. */
   countAlerts(): Promise<AlertCounts>;
-  /** Counts requests that were answered as duplicates, and alerts that are repeats. The cost does not grow with the log. */
+  /** Requests that were answered as duplicates, and alerts that are repeats. The cost does not grow with the log. */
   countDuplicates(): Promise<number>;
 }

@@ -1,17 +1,17 @@
-/** One record of a metric. Epoch milliseconds. */
+/** Epoch milliseconds. */
 export interface HistoryPoint {
   at: number;
   value: number;
 }
 
 /**
- * Calls of the service about alerts that it should have sent. They read as much of an answer as possible. Each may throw an
- * `AppError` of an `upstream_…` code, also for an unreadable answer.
+ * Calls of the service to find alerts that it should have sent. Each reads as much of an answer as possible. Each may
+ * throw an `AppError` with an `upstream_…` code, also for an unreadable answer.
  */
 export interface MetricHistoryService {
-  /** The entries as they came. `total`: the number by the answer, which may be more than its entries. */
+  /** `total`: the number that the answer states. It may be more than its entries. */
   lookAtSubscriptions(options?: { signal?: AbortSignal }): Promise<{ entries: unknown[]; total?: number }>;
-  /** Points in the order of time, each time once. `unread`: points without a time or a value. */
+  /** In the order of time, each time once. `unread`: points without a time or a value. */
   lookAtRecords(
     query: { key: string; fromAt?: number; toAt?: number },
     options?: { signal?: AbortSignal },

@@ -2,31 +2,31 @@ import { countOf } from "../../ground/text/count-of.ts";
 import type { Now } from "../clock.ts";
 import type { RefusedReason } from "../source.ts";
 
-/** The requests to one source's hook since a relay began. */
+/** Requests to one source's hook since the relay began. */
 export interface HookReport {
-  /** Requests that were answered 202. */
+  /** Answered 202. */
   accepted: number;
-  /** When the last accepted request came. Epoch milliseconds, by the relay's own clock. */
+  /** Epoch milliseconds, by the relay's own clock. */
   lastAcceptedAt?: number;
-  /** Requests that did not pass the source's check, by reason. */
+  /** By reason. */
   refused: Partial<Record<RefusedReason, number>>;
   lastRefusedAt?: number;
 }
 
-/** The state of a relay, sent to the others with each announcement. Holds no secret. */
+/** The state that a relay announces to the others. Holds no secret. */
 export interface RelayReport {
-  /** Whether the relay was ready at least once since it began. Absent in reports of old versions: it was. */
+  /** Whether the relay was ready since it began. Absent in reports of old versions: it was. */
   started?: boolean;
   ready: boolean;
   /** Why the relay is not ready. Empty when it is. */
   reasons: string[];
-  /** The port that the relay listens on. Absent in reports of old versions. */
+  /** Absent in reports of old versions. */
   port?: number;
-  /** Alerts accepted since the relay began. */
+  /** Since the relay began. */
   accepted: number;
-  /** Alerts in the relay's spool that wait for the database. Absent: it has no spool. */
+  /** Alerts in the relay's spool. Absent: it has no spool. */
   spooled?: number;
-  /** The reports of the hooks, by source. */
+  /** By source. */
   hooks: Record<string, HookReport>;
 }
 
@@ -34,49 +34,48 @@ export interface RelayReport {
 export const waitsInSpool = (alerts: number): string =>
   `${countOf(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
 
-/** A relay as it announces itself to the others. */
 export interface RelaySelf {
-  /** The id of this process, which owns its lanes. */
+  /** The id of the process. It owns the lanes. */
   id: string;
-  /** The name for people: usually that of the machine. Several relays may have the same. */
+  /** For people: usually the machine's name. Several relays may have the same. */
   name: string;
   version: string;
   /** Hash of the relay's configuration. */
   configuration: string;
   /** Epoch milliseconds, by its own clock. */
   startedAt: number;
-  /** Absent for an old version, which sends no report. */
+  /** Absent for old versions. */
   report?: RelayReport;
 }
 
-/** A relay that runs on this database. */
+/** A running relay, as the others see it. */
 export interface RelayView extends RelaySelf {
-  /** Grows with the time at which this configuration was first seen on this database. At least 1. */
+  /** Larger for a configuration that was first seen later on this database. At least 1. */
   configurationVersion: number;
-  /** When the relay last announced itself, epoch milliseconds by the clock of the driver. */
+  /** The last announcement, epoch milliseconds by the driver's clock. */
   seenAt: number;
-  /** A later configuration ran on this database within the last day. */
+  /** A later configuration ran on this database in the last day. */
   isSuperseded?: boolean;
-  /** The lane groups that the relay holds. */
+  /** The lane groups that it holds. */
   lanes: string[];
-  /** Since when the relay holds each group. Epoch milliseconds by the clock of the driver. */
+  /** By group. Epoch milliseconds by the driver's clock. */
   lanesSince?: Record<string, number>;
 }
 
-/** The relays on one database, so they can share lanes and people can see them. */
+/** The relays on one database. They share lanes, and people see them. */
 export interface Relays {
   /**
-   * The time that all relays on this database use, whatever the clocks of their machines say. Epoch milliseconds. Absent: there
-   * is one relay, which uses its machine's clock.
+   * The clock that all relays on this database use instead of their machines' clocks. Epoch milliseconds. Absent: only
+   * one relay works here.
    */
   now?: Now;
   /**
-   * Announces this relay with its report, for `leaseMs` from now by the clock of the driver.
-   * @returns all relays that run now, with this one, in the order of their ids
+   * Announces this relay, for `leaseMs` from now by the driver's clock.
+   * @returns all relays that run, with this one, in the order of their ids
    */
   announceRelay(self: RelaySelf, leaseMs: number): Promise<RelayView[]>;
-  /** Removes the relay at a clean stop, so nobody waits for its lease to end. */
+  /** For a clean stop: the others need not wait for the lease to end. */
   forgetRelay(id: string): Promise<void>;
-  /** All relays that run now, in the order of their ids. A store for one relay lists only that one. */
+  /** In the order of their ids. */
   listRelays(): Promise<RelayView[]>;
 }

@@ -11,25 +11,24 @@ export function describeRetention({ maxAgeMs, maxBytes }: RetentionRules): strin
   return size === undefined ? age : `${age}, and at most ${size}`;
 }
 
-/** One small step through the oldest alerts. */
 export interface RemovalStep {
-  /** Only alerts after this position are removed. Absent: from the oldest on. */
+  /** Only alerts after this position are removed. Absent: the oldest first. */
   after?: Position;
-  /** Alerts received at or after this time stay. Epoch milliseconds. */
+  /** Later alerts stay. Epoch milliseconds. */
   receivedBefore: number;
-  /** How many alerts to look at, at least one. The step's duration grows with it. */
+  /** How many alerts to look at, at least one. A step takes longer with more. */
   limit: number;
 }
 
 export interface Removal {
   removed: number;
-  /** Where the next step continues. Absent: no later alert is old enough. */
+  /** Where the next step begins. Absent: no other alert is old enough. */
   next?: Position;
-  /** How many alerts the log has ever accepted. Removal has to keep up with its growth. */
+  /** All alerts that the log ever accepted. Removal has to keep up with their number. */
   accepted: number;
-  /** Bytes that the log takes now. Freed room that is used again does not count. */
+  /** The log's bytes without freed room that can be used again. */
   usedBytes: number;
-  /** How long the step kept the database busy, milliseconds. */
+  /** How long the database was busy, milliseconds. */
   tookMs: number;
 }
 
@@ -39,26 +38,25 @@ export interface RoomGiven {
   tookMs: number;
 }
 
-/** How long alerts are kept. */
 export interface RetentionRules {
   /** Absent: age removes nothing. Milliseconds. */
   maxAgeMs?: number;
-  /** If the log takes more, the oldest alerts are removed, except those of the last hour. Absent: size removes nothing. Bytes. */
+  /** Above this the oldest alerts are removed, except those of the last hour. Absent: size removes nothing. Bytes. */
   maxBytes?: number;
 }
 
-/** Keeps the log from growing forever. Each call is one short commit between those of the alerts. */
+/** Each call is one short commit. */
 export interface Retention {
   /**
-   * Removes old, finished alerts, each with its deliveries and attempts, and its request with the last of its alerts. Each step
-   * also forgets the threads of a few keys. An alert is finished when it was routed and every delivery is sent, failed, muted,
-   * expired or digested, or held and resent. Other alerts stay, however old, and so does the data from which the log numbers
-   * new ones. Removal stops at the first young alert: alerts that were stored after it are younger, whatever a slow clock says.
-   * An alert from the future says nothing about later ones. On a full disk nothing is removed.
+   * Removes old, finished alerts with their deliveries and attempts, and a request with its last alert. Also forgets
+   * the threads of a few keys. An alert is finished when it was routed and each delivery is sent, failed, muted,
+   * expired or digested, or held and resent. Other alerts stay, however old, and so does the data that numbers new
+   * ones. Removal stops at the first young alert, whatever a slow clock says of later ones. An alert from the future
+   * does not stop it. On a full disk nothing is removed.
    */
   removeAlerts(step: RemovalStep): Promise<Removal>;
-  /** Whether others can write during a step. Default: alerts may have to wait for a step. */
+  /** Whether others can write during a step. Default: alerts may have to wait for it. */
   removesBesideOthers?: boolean;
-  /** Gives some of the freed room back to the disk. Absent: the database does it by itself. */
+  /** Gives some freed room back to the disk. Absent: the database does it by itself. */
   giveBackRoom?(): Promise<RoomGiven>;
 }

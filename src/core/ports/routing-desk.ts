@@ -9,11 +9,11 @@ import type { WatchState } from "./watch.ts";
 export interface UnroutedRequest {
   contentType?: string;
   body: Uint8Array;
-  /** The source whose hook the request came by. Absent: the account's hook. */
+  /** The source whose hook got the request. Absent: the account's hook. */
   source?: string;
   /**
-   * Another process took the request to read, and neither routed it nor recorded a failure: reading may have ended that
-   * process. It is reported once, to the caller that then flags it.
+   * Another process began to read the request and recorded nothing: reading may have ended that process. Only one
+   * caller gets this mark, and flags the request.
    */
   isInterrupted?: boolean;
   alerts: {
@@ -22,18 +22,17 @@ export interface UnroutedRequest {
     item: number;
     origin: AlertOrigin;
     receivedAt: number;
-    /** How often reading or routing the alert has failed. Its request is then listed alone. */
+    /** How often reading or routing has failed. After a failure the request is listed alone. */
     failures: number;
-    /** The reason of the last failure. */
+    /** Of the last failure. */
     error?: string;
   }[];
 }
 
-/** A claim to make with the routing of its delivery, for a lane that can call at once. */
+/** A claim to make together with the delivery, for a lane that can call at once. */
 export interface PlannedClaim {
   lane: LaneFence;
   token: string;
-  /** See `ClaimInput`. */
   leaseMs: number;
 }
 
@@ -42,93 +41,90 @@ export interface RoutingRecord {
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
-  /**
-   * One claim for each delivery, in its place. Null: none is made. A claim whose lane is lost is not made, and the delivery is
-   * due like others.
-   */
+  /** One for each delivery, in order; null makes none. Where the lane is lost, the delivery waits like others. */
   claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;
   /**
-   * Set when the rules have judged the alert and its body identifies its own event: the same bytes within this many
-   * milliseconds before are the same event. Absent: the alert is no repeat, and no later alert is a repeat of it.
+   * For an alert that the rules have judged and whose body identifies its event: the same bytes within this many
+   * milliseconds before are the same event. Absent: the alert is no repeat, and has none.
    */
   repeatWindowMs?: number;
   /**
-   * Set when the alert is over and the rules have judged it: its destinations whose messages can be changed. If an earlier
-   * message already shows the end, nothing is sent, or that message shows the later end. Absent: everything is sent.
+   * For a resolving alert that the rules have judged: its destinations whose messages can be changed. Where a message
+   * already shows an end, nothing is sent, or that message shows the later end. Absent: everything is sent.
    */
   endEdits?: string[];
-  /** Destinations where the alert may not ring and the last message of its key then shows it. Default: none. */
+  /** Destinations where the key's last message shows this alert, should it not ring. Default: none. */
   countsIn?: string[];
   /**
-   * Set when a mute until the key is over holds the alert: the plan without that mute. It applies if an end of the key that is
-   * routed before has ended the mute. Absent: no such mute holds the alert.
+   * The plan without the mute that holds the alert until its key is over. It applies if an alert that is routed before
+   * has ended that mute. Absent: no such mute.
    */
   ifOver?: Pick<RoutingRecord, "decisions" | "deliveries" | "countsIn">;
-  /** The bytes are compared although the request has a key: its sender has not signed the key. Default: the key decides. */
+  /**
+   * Compares the bytes although the request has a key, since the sender has not signed it. Default: the key decides.
+   */
   isRepeatDespiteKey?: boolean;
 }
 
-/** A routing record for an alert without a position: it is stored in the same step. */
+/** The routing of an alert that is stored in the same step, and has no position yet. */
 export type RoutingDraft = Omit<RoutingRecord, "alertSeq">;
 
-/** An alert whose routing was written. */
 export interface RecordedAlert {
   alertSeq: number;
-  /** Id of the first alert, when this one was recorded as its repeat, without decisions and deliveries. */
+  /** The first alert, where this one was recorded as its repeat. It then has no decisions or deliveries. */
   repeatOf?: string;
-  /** The made deliveries, in the order of the record's, so nobody has to look them up. Null: its message was sent before. */
+  /** In the order of the record's deliveries. Null: the message was sent before. */
   deliveries: (MadeDelivery | null)[];
 }
 
 export interface MadeDelivery {
   seq: number;
   id: string;
-  /** Set when the delivery was claimed in the same step. */
+  /** Present when the delivery was claimed in the same step. */
   claimed?: ClaimedTogether;
 }
 
-/** The relay's own alert, without a request, routed by its maker. */
+/** The relay's own alert. It has no request, and its maker has routed it. */
 export interface NoticeRecord extends Pick<RoutingRecord, "facts" | "decisions" | "deliveries"> {
-  /** `test`: a person asked for it. Its deliveries have the same purpose. Default `notice`. */
+  /** `test`: a person asked for it, and so for its deliveries. Default `notice`. */
   origin?: "notice" | "test";
-  /** The notice is written only while its sender holds this lane. Absent: always. */
+  /** Written only while its sender holds this lane. Absent: always. */
   lane?: LaneFence;
   id: string;
   at: number;
-  /** Saved in the same step, so the state records a notice exactly when it is sent. */
+  /** Saved in the same step: the state must know of a notice exactly when it is sent. */
   watch?: WatchState;
-  /** The status of the destination or account that the notice is about, saved in the same step. Only with `lane`. */
+  /** The status that the notice is about, saved in the same step. Only with `lane`. */
   about?: DestinationStatus;
 }
 
-/** A list of unrouted requests ends with the body that reaches this size, since reading delays acceptance. */
+/** A list of unrouted requests ends with the body that reaches this size. Reading delays acceptance. */
 export const fullListBytes = 4 * 1024 * 1024;
 
 export interface RoutingDesk {
   /**
-   * Unrouted alerts, oldest first, in whole requests: the last may exceed `limit`, and the list ends when bodies of
-   * `fullListBytes` are listed. Requests whose routing failed return after their wait. Each list ends with at most one of them,
-   * so new alerts never keep them waiting forever.
-   * @param limit 0: only a request that has failed
-   * @param after position: only requests accepted after it, or failed ones. Default 0: all
+   * Unrouted alerts, oldest first, in whole requests. The last one may exceed `limit`, and the list ends when bodies of
+   * `fullListBytes` are in it. Failed requests come back after their wait, at most one in a list, so they cannot keep
+   * new alerts waiting.
+   * @param limit 0: only a failed request
+   * @param after position: only requests after it, or failed ones. Default 0: all
    */
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
-   * Records the routings in their order, in one step. Returns the written ones: an alert that is routed already stays unchanged
-   * and is left out. Repeats are decided here, among alerts of one origin and hook whose requests have no key, or one that
-   * decides nothing (`isRepeatDespiteKey`). The first alert has the same bytes and the same place in its request, and was
-   * recorded with `repeatWindowMs` and not as a repeat itself. It is thus the first that the rules have judged: usually the one
-   * accepted first, unless reading or routing that one has failed. An alert that was sent unjudged has no repeats. When damage
-   * to the database prevents the look-up of earlier alerts, none is a repeat.
+   * Records the routings in order, in one step. Returns the written ones: an alert that is already routed is left out.
+   * It also decides on repeats, among alerts of one origin and hook that have no key, or one that decides nothing
+   * (`isRepeatDespiteKey`). The original has the same bytes and the same place in its request. It was recorded with
+   * `repeatWindowMs`, and is no repeat itself: the first alert that the rules have judged. An alert that was sent
+   * unjudged has no repeats. Where a damaged database cannot look up earlier alerts, none is a repeat.
    */
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
-  /** Flags those of these alerts that are not routed yet. They are tried again at `retryAt`. */
+  /** Flags those of these alerts that are not routed yet, to be tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   /**
-   * With `toOthers` this relay only accepts from now on, and other relays route all that it has not routed. Without, it routes
-   * again what it accepts. Absent where there are no others.
+   * With `toOthers` this relay only accepts, and the others route everything that it has not routed. Without, it routes
+   * again. Absent where there are no others.
    */
   leaveRouting?(toOthers: boolean): Promise<void>;
   /** `lost`: another relay holds the lane, and nothing was written. */

@@ -1,36 +1,33 @@
 import type { Alert, Severity } from "../alert.ts";
 import type { Mute } from "../rules.ts";
 
-/** The alerts that a mute has held back at one destination and nobody has released, with the latest of each key. */
+/** The alerts that a mute has held back at one destination and nobody has released. */
 export interface SilencedKeys {
-  /** The number of alerts, without those that were sent since. */
+  /** Without those that were sent since. */
   alerts: number;
-  /** The number of alert keys. `firing`: those that still fire, by the severity of their latest alert. */
+  /** Alert keys. `firing`: those that still fire, by the severity of their latest alert. */
   keys: number;
   firing: Partial<Record<Severity, number>>;
-  /** The latest alerts of keys: firing ones first, the worst first, then the newest. As many as were asked for. */
+  /** The latest alert of each key, as many as were asked for: firing ones first, the worst first, then the newest. */
   latest: Alert[];
   /** The worst alert that fired, even if its key is over. Among equals the newest. Absent: nothing fired. */
   worst?: Alert;
 }
 
 /**
- * Mutes that people made at run time, with their makers. They are kept after their end too. A relay that has them in memory
- * listens to `mutes` (signals.ts) and reads them anew at intervals.
+ * Mutes that people made at run time. They are kept after their end too. A relay that keeps them in memory listens to
+ * `mutes` (signals.ts), and reads them again at intervals.
  */
 export interface MuteStore {
-  /** The newest first, at most 1,000: active and future ones, or all. */
+  /** Newest first, at most 1,000. Ended ones only where `includeEnded`. */
   listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;
-  /** `over`: no mute was made. It would hold until its key is over, and the last alert of the key is its end. */
+  /** `over`: no mute was made. It would hold until its key is over, and the key is over. */
   addMute(mute: Mute): Promise<"done" | "over">;
-  /** Ends the mute now. False when no active one has this id. */
+  /** False when no active mute has this id. */
   endMute(id: string, at: number): Promise<boolean>;
-  /**
-   * Counts the alerts that each of these mutes (`keptNameOf`) has held back and nobody has released. Mutes without such alerts
-   * are left out.
-   */
+  /** The alerts that each mute (`keptNameOf`) has held back and nobody has released. Mutes without any are left out. */
   countSilenced(mutes: readonly string[]): Promise<{ mutedBy: string; alerts: number }[]>;
-  /** The alerts that a mute has held back and nobody has released, by the name of the destination. */
+  /** The held alerts of a mute that nobody has released, by destination. */
   listSilenced(mute: string, most: number): Promise<Map<string, SilencedKeys>>;
 }
 
@@ -38,15 +35,15 @@ export interface MuteStore {
 export type KeyKind = "used-login-code" | "ended-session";
 
 export interface ExpiringKey {
-  /** A hash, where the key itself would be a secret. */
+  /** A hash, where the key would be a secret. */
   key: string;
-  /** From this time on the key counts as absent. */
+  /** From then on the key counts as absent. */
   expiresAt: number;
 }
 
-/** A small set of keys that all processes on this store share. */
+/** A small set of keys, the same for all processes on this store. */
 export interface ExpiringKeyStore {
-  /** Adds the key. True when it was absent: of all callers, one gets true. */
+  /** True when the key was absent. Of several callers at once, one gets true. */
   putKeyIfAbsent(kind: KeyKind, entry: ExpiringKey, now: number): Promise<boolean>;
   hasKey(kind: KeyKind, key: string, now: number): Promise<boolean>;
   /** In no particular order. */
@@ -60,11 +57,11 @@ export interface Allowance {
   intervalMs: number;
 }
 
-/** Budgets that all relays of a store share, by the clock of the store. */
+/** Budgets that the relays of a store share, by the store's clock. */
 export interface SharedAllowances {
   /**
    * Uses one of each budget, or none while any is used up.
-   * @returns for how long each is used up, in their order, milliseconds. 0: it is not used up
+   * @returns how long each is used up, in order, milliseconds. 0: it is not
    */
   useAllowances(allowances: readonly Allowance[]): Promise<number[]>;
 }

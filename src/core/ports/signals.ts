@@ -1,24 +1,22 @@
-/** The payload of each topic. */
 export interface SignalPayloads {
-  /** Alerts were stored that wait for routing. */
+  /** Alerts that wait for routing were stored. */
   accepted: undefined;
-  /** A relay leaves unrouted alerts to the others. A driver for one relay never emits it. */
+  /** A relay leaves unrouted alerts to the others. Never emitted by a driver for one relay. */
   left: undefined;
-  /** Names of destinations that have new deliveries, or deliveries that are due earlier than before. */
+  /** Destinations that have new deliveries, or deliveries that are due earlier than before. */
   due: readonly string[];
-  /** Alerts in the log have changed, see `AlertLog.listChanges`. */
+  /** Alerts have changed, see `AlertLog.listChanges`. */
   changed: undefined;
-  /** A mute was made or ended. */
   mutes: undefined;
-  /** A secret that all processes share may have been replaced. */
+  /** A secret that the processes share may have been replaced. */
   secrets: undefined;
-  /** Lanes may be free. A driver that grants all lanes to its one process never emits it. */
+  /** Lanes may be free. Never emitted by a driver for one relay. */
   lanes: undefined;
-  /** A state that relays change together has changed, see `CommonStates`. A driver for one relay never emits it. */
+  /** A state of `CommonStates` has changed. Never emitted by a driver for one relay. */
   mail: undefined;
 }
 
-/** How a relay learns of other relays' commits: at once, or by polling. */
+/** How a relay learns of other relays' commits. */
 export type Hearing = { by: "listen" } | { by: "polls"; why: string };
 
 /** The words after "relays hear of each other": `at once (LISTEN)`. */
@@ -33,17 +31,17 @@ export type SignalTopic = keyof SignalPayloads;
 export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T]) => void;
 
 /**
- * Announces commits to the rest of the relay, so nobody waits for the next poll. The driver decides which transaction emits
- * which topic. It emits after the commit, never for a rollback, and many commits may share a signal.
+ * Announces commits within the relay, so nobody waits for the next poll. The driver emits a topic after the commit,
+ * never for a rollback. Many commits may share a signal.
  *
- * A signal may be lost, and a stopped process gets none, so each subscriber also polls.
+ * A signal may be lost, so each subscriber also polls.
  */
 export interface Signals {
   /**
-   * Returns a function that ends the subscription. The listener is called after the commit's promise has resolved. Nobody waits
-   * for it: a listener that throws disturbs neither the commit nor the other listeners.
+   * Returns a function that ends the subscription. Listeners are called after the commit's promise has resolved. A
+   * listener that throws disturbs nobody else.
    */
   subscribe<T extends SignalTopic>(topic: T, listener: SignalListener<T>): () => void;
-  /** Absent: there is only one process. */
+  /** Absent: only one process is there. */
   hearing?(): Hearing & { isPooled: boolean };
 }

@@ -14,9 +14,9 @@ import type { Statistics } from "./statistics.ts";
 import type { CommonStates, DutyStates, WatchStore } from "./watch.ts";
 
 /**
- * All ports of one database, as opening it returns them. The composition root hands them out in parts. Every method is one
- * whole transaction: when its promise resolves, it is on disk and fsynced. When it rejects, nothing has happened. Rejects with
- * `AppError("store_unavailable")` when nothing can be written (disk full), and with plain errors only for bugs.
+ * All ports of one database. Every method is one whole transaction. When its promise resolves, the change is on disk
+ * and fsynced. When it rejects, nothing has changed. Rejects with `AppError("store_unavailable")` when nothing can be
+ * written (disk full). Other errors are bugs.
  */
 export interface Store
   extends Inbox,
@@ -36,6 +36,6 @@ export interface Store
     Statistics,
     Signals,
     Administration {
-  /** Absent: the records are files next to the database. */
+  /** Absent: records are files next to the database. */
   kept?: KeptRecords;
 }

@@ -1,24 +1,23 @@
 import type { LaneFence } from "./lanes.ts";
 
-/** The last state of one watch, including what its notices have said. */
+/** The last state of one watch, with what its notices have said. */
 export interface WatchState {
-  /** The watch: `account`, `silence:hook`. Unique. */
+  /** Unique: `account`, `silence:hook`. */
   name: string;
-  /** Everything that the watch needs after a restart so that no notice is repeated. JSON. */
+  /** What the watch needs after a restart, so that no notice is repeated. JSON. */
   state: unknown;
 }
 
 /**
- * The state that records what a restored backup lacks: `{ times: { fromAt, toAt }[] }`, from the backup's last alert to the
- * time of its restore, in epoch milliseconds, the oldest first.
+ * The times that a restored backup lacks: `{ times: { fromAt, toAt }[] }`, each from the backup's last alert to its
+ * restore. Epoch milliseconds, oldest first.
  */
 export const restoresStateName = "restores";
 
-/** The memory of the relay's watches over its surroundings. */
 export interface WatchStore {
-  /** Undefined: nothing was ever saved under this name. */
+  /** Undefined: nothing is saved under this name. */
   loadWatchState(name: string): Promise<unknown>;
-  /** Replaces the state. A notice saves it in its own step, see `NoticeRecord`. */
+  /** A notice saves the state in its own step, see `NoticeRecord`. */
   saveWatchState(watch: WatchState): Promise<void>;
 }
 
@@ -31,11 +30,11 @@ export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
 }
 
-/** A try fails when another relay saves its own change first. */
+/** A try fails when another relay has saved its change first. */
 const mostTries = 10;
 
 /**
- * Changes a state that several relays change. When another relay was faster, it starts again from the new state.
+ * Changes a state that several relays change. Starts again from the new state where another relay was faster.
  * @param change makes the new state from the saved one. Without a `state` nothing is saved
  * @throws as the store does
  */
@@ -54,10 +53,10 @@ export async function changeTogether<T>(
 
 /** States that only the relay with the duties saves. */
 export interface DutyStates {
-  /** `lost`: another relay has the duties, and nothing was saved. A notice saves it in its own step too, see `NoticeRecord`. */
+  /** `lost`: another relay has the duties, and nothing was saved. */
   saveWatchStateFor(lane: LaneFence, watch: WatchState): Promise<"done" | "lost">;
 }
 
-/** `unknown`: it cannot be judged, which is no alarm. `idle`: there is nothing to watch, or to compare with. */
+/** `unknown`: cannot be judged, which is no alarm. `idle`: nothing to watch, or to compare with. */
 export const watchVerdicts = ["well", "trouble", "unknown", "idle"] as const;
 export type WatchVerdict = (typeof watchVerdicts)[number];
