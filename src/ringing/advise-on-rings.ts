@@ -5,7 +5,7 @@ import type { RingJudgement } from "./judge-ring.ts";
 
 type Judge = (known: RingMemory | undefined, event: RingEvent, rule: RingRule) => RingJudgement;
 
-/** Percentages that are tried for `again` and `rearm`. */
+/** Tried for `again` and `rearm`. */
 export const triedPercents = [1, 2, 3, 5, 10] as const;
 
 export function triedOptions(percent: number) {
@@ -24,8 +24,8 @@ export function writeRinging({ again, rearm, cooldownMs, flapping }: Partial<Rin
 }
 
 /**
- * Names the options under which the past rings and this firing would have made the fewest rings, with the least percentage.
- * Undefined where values are missing or nothing helps.
+ * Names the options with the fewest rings over the past rings and this firing. Among equals it takes the least
+ * percentage. Undefined where values are missing or nothing helps.
  */
 export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge): string | undefined {
   const next: Ring = { ...event, direction: directionOf(event), backTo: memory.hasEnded && memory.cameBackTo };
@@ -45,7 +45,7 @@ function countRings(rings: readonly Ring[], options: ReturnType<typeof triedOpti
   let count = 0;
   for (const { direction, backTo, ...firing } of rings) {
     if (backTo !== undefined) memory = judge(memory, { ...firing, status: "resolved", value: backTo }, rule).memory;
-    // An infinite previous value keeps the firing's direction.
+    // A previous value at infinity keeps the direction of the firing.
     const previousValue = direction && (direction === "up" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
     const judged = judge(memory, { ...firing, status: "firing", previousValue }, rule);
     memory = judged.memory;

@@ -5,22 +5,22 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { backBy, beyondExtreme, furtherBy, reaches, writeFar, writeStep } from "./distance.ts";
 
 const minuteMs = 60_000;
-/** Rings count for this long. A key without an alert for this long begins anew. */
+/** How long a ring counts. A key without an alert for so long begins anew. */
 export const windowMs = 6 * 60 * minuteMs;
-/** Flapping ends after this time without a firing. A summary waits as long. */
+/** A key without a firing for so long no longer flaps. A summary waits as long. */
 export const calmMs = 15 * minuteMs;
-/** More firings within `calmMs` are flapping. */
+/** More firings than this within `calmMs` are flapping. */
 export const mostFirings = 5;
-/** The most rings of one severity or worse within `windowMs`, without news. */
+/** Rings within `windowMs` of one severity or worse, without news. */
 export const mostRings = 4;
 
-/** A firing of a known key, with everything that the rules need. */
+/** A firing of a known key. */
 export interface Firing {
   event: RingEvent;
-  /** When the alert came. Never before the alert before it. Epoch milliseconds. */
+  /** The arrival, but never before the arrival of the last alert. Epoch milliseconds. */
   at: number;
   rule: RingRule;
-  /** The memory of the key. `firedAt`, `isFlapping` and `cameBackTo` include this firing, `rings` and `held` do not. */
+  /** `firedAt`, `isFlapping` and `cameBackTo` include this firing, `rings` and `held` do not. */
   memory: RingMemory;
   last: Ring;
   direction?: Direction;
@@ -29,18 +29,21 @@ export interface Firing {
 type Rule = (firing: Firing) => string | undefined;
 
 /**
- * Without `again`, a new extreme rings when it is this much further. Without a threshold nobody can say how much is much, so a
- * smaller step counts.
+ * A new extreme rings when it is this much further, unless the route has `again`. The smaller step is for an alert
+ * without a threshold.
  */
 const ownBound = { percent: 5 };
 const boundWithoutThreshold = { percent: 2 };
-/** Or when it is this many times as far from the threshold, and at least this far in percent of it. */
+/**
+ * A new extreme also rings when it is this many times as far from the threshold. It must be at least this far from it,
+ * in percent.
+ */
 const timesAsFar = 2;
 const leastFromThreshold = { percent: 1 };
 
 /**
- * Alerts that ring past every rule and the floor, with the reason in words: a severity above all rings in the window, and a
- * value past all of them. The first value on a side is past them, so a fall rings at once after many rises.
+ * News rings past every rule and the floor: a severity above all rings in the window, or a value past all of them. The
+ * first value on a side is past them, so a fall rings at once after many rises. Each rule returns the reason.
  */
 export const newsRules: readonly Rule[] = [
   ({ event: { severity }, memory, at }) => {
@@ -66,7 +69,7 @@ export const newsRules: readonly Rule[] = [
   },
 ];
 
-/** Alerts that ring past every rule but the floor, with the reason in words. */
+/** What rings past every rule but the floor. Each rule returns the reason. */
 export const freeRules: readonly Rule[] = [
   ({ memory }) => (memory.isUnheard ? "the message before it reached nobody" : undefined),
   ({ event, last }) => (last.isQuiet && !event.isQuiet ? "quiet hours held the message before it" : undefined),
@@ -80,13 +83,13 @@ export const freeRules: readonly Rule[] = [
   },
 ];
 
-/** Without a threshold each small move of a price changes the direction, so the move must be large enough. */
+/** Without a threshold each small move of a price changes the direction, so only a large move counts. */
 function hasTurned({ event: { value, threshold }, last }: Firing): boolean {
   if (threshold !== undefined || value === undefined || last.value === undefined) return true;
   return reaches(Math.abs(value - last.value), boundWithoutThreshold, last.value);
 }
 
-/** Rules that hold a firing back. The first that applies gives the reason. */
+/** What holds a firing back. The first rule that applies gives the reason. */
 export const holdRules: readonly { by: Damper; why: Rule }[] = [
   { by: "again", why: isNotFurther },
   { by: "rearm", why: isNotBack },
@@ -122,12 +125,12 @@ function isFlapping({ at, rule, memory }: Firing): string | undefined {
     : `it fired often, and was not calm for ${formatDuration(calmMs)} since`;
 }
 
-/** @param firedAt at most the latest six firings */
+/** @param firedAt the latest six firings at most */
 export function isManyFirings(firedAt: readonly number[], at: number): boolean {
   return firedAt.length > mostFirings && at - (firedAt[0] ?? at) < calmMs;
 }
 
-/** Holds back a key that has rung too often, whatever its episodes were. */
+/** The floor: holds back a key that has rung too often, whatever the other rules say. */
 export const floorRule: { by: Damper; why: Rule } = {
   by: "floor",
   why({ event: { severity }, at, rule, memory }) {
@@ -138,7 +141,7 @@ export const floorRule: { by: Damper; why: Rule } = {
   },
 };
 
-/** The time until which the number of rings of this severity or worse blocks another. Undefined: it does not. */
+/** When the floor lets an alert of this severity ring again. Undefined: it does so now. */
 export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"], at: number): number | undefined {
   const oldest = countedRings(memory, severity, at).at(-mostRings);
   return oldest && oldest.at + windowMs;

@@ -2,8 +2,8 @@ import type { Direction, Ring, RingEvent, Step } from "../core/ring.ts";
 import { writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 
 /**
- * The direction in which the value moves as the alert gets worse: away from its threshold, or without one away from the
- * previous value.
+ * The direction in which the value moves as the alert gets worse: away from its threshold, else away from the previous
+ * value.
  */
 export function directionOf({ value, previousValue, threshold }: RingEvent): Direction | undefined {
   const from = threshold ?? previousValue;
@@ -11,7 +11,7 @@ export function directionOf({ value, previousValue, threshold }: RingEvent): Dir
   return value < from ? "down" : "up";
 }
 
-/** How much further a value is than another. Negative when it is less far. Without a direction both sides are further. */
+/** How much further a value is than another, negative when less far. Without a direction both sides are further. */
 export function furtherBy(value: number, from: number, direction: Direction | undefined): number {
   if (direction === undefined) return Math.abs(value - from);
   return direction === "up" ? value - from : from - value;
@@ -22,10 +22,10 @@ export function backBy(value: number, { value: from = value, direction }: Ring):
   return direction === undefined ? Math.abs(value - from) : furtherBy(from, value, direction);
 }
 
-/** Doubles are inexact in their last digits: 0.945 is 5 % further than 0.9. */
+/** Doubles are inexact in their last digits: 0.945 must count as 5 % further than 0.9. */
 const rounding = 1 + 1e-12;
 
-/** Whether a distance is as large as a step. A percentage is of `base`. */
+/** A step in percent is of `base`. */
 export function reaches(distance: number, step: Step, base: number): boolean {
   const needed = "absolute" in step ? step.absolute : (Math.abs(base) * step.percent) / 100;
   return distance > 0 && distance * rounding >= needed;
@@ -52,7 +52,7 @@ export function writeStep(step: Step): string {
   return "absolute" in step ? writeNumber(String(step.absolute)) : `${step.percent} %`;
 }
 
-/** `1.8 %` of `base`, or in the step's unit. A distance just below the step never reads as the step. */
+/** `1.8 %` of `base`, or in the step's unit. A distance just below the step is not rounded up to it. */
 export function writeFar(distance: number, step: Step, base: number): string {
   const percent = "percent" in step ? writeDistance(String(base), String(base + distance)) : undefined;
   const isLess = "percent" in step && distance > 0 && !reaches(distance, step, base);

@@ -2,10 +2,10 @@ import type { GroupEvent, GroupMemory, GroupRule } from "../core/group.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { type Gathered, judgeGroups } from "./judge-group.ts";
 
-/** The number of kept memories: those that were used last. */
+/** Memories that are kept. The least recently used go first. */
 const mostNames = 20_000;
 
-/** Judges alerts in their order as the store does, with its own memory. */
+/** Judges alerts in their order as the store does, with a memory of its own. */
 export function createGroupBook() {
   const memories = new RecentMap<string, GroupMemory>(mostNames);
   // Names of destinations contain no line break.

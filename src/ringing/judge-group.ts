@@ -12,21 +12,20 @@ import { hashText } from "../core/secret.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /**
- * The most held alerts of a destination that are known by name. They and the causes are read and written with each alert that
- * follows a cause.
+ * Held alerts of a destination that are known by name. All are read and written with each alert that follows a cause.
  */
 const mostNamed = 500;
-/** The most further held alerts, known by a hash of their key. Ends of others are sent without a sound. */
+/** Further held alerts, known by a hash of the key. For any beyond, the resolving alert is sent, without a sound. */
 const mostOthers = 5_000;
-/** The most alerts that are known as causes at a destination. */
+/** Alerts that are known as causes at a destination. */
 const mostFiring = 500;
-/** The most held alerts that a message about a cause names. */
+/** Held alerts that the message of a cause names. */
 const mostListed = 50;
 
 export interface Joining {
-  /** When the alert's message goes out. Epoch milliseconds. Now or before: at once. */
+  /** When the alert's message goes out. Not in the future: at once. Epoch milliseconds. */
   dueAt: number;
-  /** Whether the waiting alerts of the group go out with it, earlier than planned. */
+  /** Whether the waiting alerts of the group go out earlier than planned, with this one. */
   hastens: boolean;
   /** For people. Empty where the group makes no difference. */
   why: string;
@@ -38,13 +37,13 @@ export interface Joining {
  *
  * | the group | the alert goes out |
  * |---|---|
- * | waits | with it |
- * | had a message within `again`, which is no shorter than `wait` | when `again` is over since that, with all until then |
- * | else | after `wait`, with all that come until then |
+ * | waits | with the group |
+ * | had a message within `again`, which is no shorter than `wait` | when `again` is over, with all that came until then |
+ * | else | after `wait`, with all that came until then |
  *
- * A critical alert that fires goes out after `waitCritical` at the latest, with the waiting ones. Where `waitCritical` is 0 its
- * end does not wait either, whatever its severity, since people know of the alert. A due time further ahead than a group ever
- * waits is ignored: the clock was set back, or the file changed.
+ * A firing critical alert takes the waiting ones along, after `waitCritical` at the latest. Where `waitCritical` is 0,
+ * the alert that resolves it does not wait either. A due time further ahead than a group ever waits is ignored: the
+ * clock was set back, or the file changed.
  */
 export function joinGroup(
   known: GroupMemory | undefined,
@@ -76,7 +75,7 @@ export function joinGroup(
   }
 }
 
-/** Adds a cause that fires. Pure. */
+/** Pure. */
 export function noteCause(
   { firing: before = {}, held }: CauseMemory,
   { id, at, alertKey, title, severity }: GroupEvent,
@@ -88,8 +87,8 @@ export function noteCause(
 }
 
 /**
- * Ends the causes that an alert's key or id names. When a name has no cause left, its held alerts go out. Alerts that another
- * cause holds too wait for that one. Pure.
+ * Ends the causes that an alert's key or id names. The held alerts of a name without any cause left go out. Those that
+ * another cause holds too wait for that one. Pure.
  */
 export function endCauses(
   known: Causes,
@@ -100,7 +99,7 @@ export function endCauses(
     Object.entries(firing).some(([key, { id }]) => isOver(key, id)),
   );
   const causes = { ...known };
-  // The alert ends under all names first. Otherwise one cause's alerts would move to another that ends with it.
+  // All names lose their causes before any held alert moves. Otherwise it could move to a cause that ends too.
   for (const [name, { firing = {}, held }] of ended) {
     const left = Object.entries(firing).filter(([key, { id }]) => !isOver(key, id));
     if (left.length > 0) causes[name] = { firing: Object.fromEntries(left), held };
@@ -114,7 +113,7 @@ export function endCauses(
   };
 }
 
-/** When too many causes fire, ends the one that would end first. Pure. */
+/** When too many alerts are causes, the one that would end first ends now. Pure. */
 export function boundCauses(known: Causes, at: number): { causes: Causes; changes: GroupChange[] } {
   const firing = Object.values(known).flatMap(({ firing = {} }) => Object.entries(firing));
   if (firing.length <= mostFiring) return { causes: known, changes: [] };
@@ -149,11 +148,11 @@ interface HoldingBack {
 }
 
 /**
- * Whether a firing cause holds an alert back, and until when at most. Pure. It does not hold a worse alert, an end whose
- * beginning it did not hold, or an alert of the group that goes out together with it.
+ * Whether a firing cause holds an alert back, and until when at most. Pure. Not held are: a worse alert, a resolving
+ * alert whose firing was not held, and an alert that goes out with the cause's own group.
  *
- * @param by the names of all causes that may hold the alert
- * @param known the numbers of known alerts that all causes of the destination hold. Default: of this cause
+ * @param by all causes that may hold the alert
+ * @param known how many held alerts the destination knows. Default: those of this cause
  */
 export function holdBehind(
   { firing = {}, held }: CauseMemory,
@@ -187,17 +186,17 @@ export function holdBehind(
 }
 
 /**
- * A change of waiting deliveries under a name. `hasten`: they are due at `dueAt`. `release`: a cause held them and they are due
- * at `dueAt`, but those of keys that are over are ended first. `move`: those of some keys wait for another cause.
+ * A change of the waiting deliveries under a name. `hasten`: they become due. `release`: their cause is over, so they
+ * become due, and those of resolved keys end. `move`: those of some keys wait for another cause.
  */
 export type GroupChange = {
   name: string;
   /**
-   * Changes deliveries that are due until this time. Deliveries that come later in the same transaction, or that quiet hours
+   * Only deliveries that are due until this time change. Those that come later in the transaction, or that quiet hours
    * hold since, are due later.
    */
   upTo: number;
-  /** The new time of these deliveries. Epoch milliseconds. */
+  /** Epoch milliseconds. */
   dueAt: number;
 } & ({ kind: "hasten" | "release" } | { kind: "move"; to: string; keys: string[] });
 
@@ -205,17 +204,17 @@ export interface Gathered {
   /** The memories after this alert, by name. */
   memories: Map<string, GroupMemory>;
   changes: GroupChange[];
-  /** The alert waits until then, and goes out with the others of this name. */
+  /** When the alert goes out, with the others of this name. */
   held?: { dueAt: number; name: string };
   /** For people. Empty where the alert waits for nothing. */
   why: string;
-  /** The cause for whose end the alert waits. The cause's message counts it. */
+  /** The cause that the alert waits for. The cause's message counts it. */
   behind?: { causeId: string; with: HeldWith };
   /** The alerts that this one holds back as a cause. */
   with?: HeldWith;
 }
 
-/** Whether an alert may change the memory of causes. Pure. */
+/** Pure. */
 export function mayChangeCauses(
   { causes = {} }: GroupMemory = {},
   alertKey: string,
@@ -226,11 +225,12 @@ export function mayChangeCauses(
 }
 
 /**
- * Decides an alert's wait at one destination by its group and by causes. Pure. Alerts are judged in the order of their routing.
+ * Decides how long an alert waits at one destination, by its group and by causes. Pure. Alerts are judged in the order
+ * of their routing.
  *
  * @param find the memory under a name
- * @param isSent the alert would go out now. Otherwise it is muted, held by quiet hours, or does not ring: it waits for nothing,
- *   and is no new cause
+ * @param isSent whether the alert would go out now. If a mute, quiet hours or a ring rule hold it, it waits for nothing
+ * and is no new cause
  */
 export function judgeGroups(
   find: (name: string) => GroupMemory | undefined,
@@ -248,7 +248,8 @@ export function judgeGroups(
   };
   if (isSent) {
     const holding = Object.keys(causes).filter((name) => isHeldBy(causes[name]?.held, alertKey));
-    // A key that waits keeps waiting for the same causes. An end waits where its beginning waits, whatever its own facts say.
+    // A key that waits keeps waiting for the same causes. A resolving alert waits where its firing waits, whatever its
+    // own facts say.
     const isHeld = [...holding, ...(isEnd ? [] : heldBy)].some((name) => {
       const known = countKnown(Object.values(causes));
       const behind = holdBehind(causes[name] ?? {}, event, { name, by: heldBy, group: group?.name, known });
@@ -281,7 +282,8 @@ export function judgeGroups(
     const fired = Object.hasOwn(known.firing ?? {}, alertKey) ? known.firing?.[alertKey] : undefined;
     if (!isSent && fired === undefined) continue;
     const { dueAt: toldAt = at, name: group } = judged.held ?? {};
-    // The cause's message is the last one that was sent. It counts the held alerts, and forgetting it goes by its id.
+    // Only an alert that is sent becomes the cause's message. The message counts the held alerts, and is found by the
+    // alert's id.
     const told = isSent ? event : { ...event, ...(fired && { id: fired.id }) };
     note({ ...causes, [name]: noteCause(known, told, { toldAt, group, atMostMs }) });
     if (known.held) judged.with ??= listHeld(known.held);
@@ -315,7 +317,7 @@ const lastOf = <T>(all: Record<string, T>, most: number): Record<string, T> =>
 const latestOf = (firing: NonNullable<CauseMemory["firing"]>, held: CauseMemory["held"]): number =>
   Math.max(held?.until ?? 0, ...Object.values(firing).map(({ until }) => until));
 
-/** Causes that have held alerts back for too long are dropped. */
+/** Drops causes that have held alerts back for as long as they may. */
 export function currentCauses({ causes = {} }: GroupMemory = {}, at: number): Causes {
   const isLate = ({ firing = {} }: CauseMemory) => Object.values(firing).some(({ until }) => until <= at);
   if (!Object.values(causes).some(isLate)) return causes;

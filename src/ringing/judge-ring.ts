@@ -16,26 +16,25 @@ import {
 import { backBy, directionOf, furtherBy } from "./distance.ts";
 
 export interface RingJudgement {
-  /** The alert goes out as its route says. False: it is held back. */
+  /** Whether the alert goes out as its route says. */
   rings: boolean;
-  /** The alert is a ring and gets a new message. False for ends, and for a repeat that only changes a message. */
+  /** Whether it gets a new message. False for a resolving alert, and for a repeat that only changes a message. */
   asNew: boolean;
-  /** For people: why the alert rings, or does not. */
+  /** Why the alert rings or does not, for people. */
   why: string;
-  /** The alerts that were held back since the last ring, including this one. Absent when there are none. */
+  /** The alerts held back since the last ring, with this one. Absent: none. */
   damped?: Damped;
-  /** For a held alert: when the summary is due, unless another alert of the key comes first. Epoch milliseconds. */
+  /** For a held alert: when the summary is due if no other alert of the key comes. Epoch milliseconds. */
   summaryDueAt?: number;
-  /** Recipients that get the alert although it is held back, since the last ring did not reach them. Default: none. */
+  /** Recipients that get a held alert, since the last ring did not reach them. Default: none. */
   ringsFor?: string[];
-  /** The memory after this alert. */
   memory: RingMemory;
 }
 
 const mostKeptRings = 32;
-/** These dampers hold back only alerts that went no further than agreed. */
+/** Dampers of alerts that went no further than agreed. */
 const boundBy: readonly Damper[] = ["again", "rearm", "its_end"];
-/** While the last message is wrong, summaries are at least this far apart. */
+/** The least distance between two summaries while the last message is wrong. */
 const summaryEveryMs = 60 * 60_000;
 
 /**
@@ -43,12 +42,12 @@ const summaryEveryMs = 60 * 60_000;
  *
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
- * A summary is due where a held alert went further than agreed, or the last message is wrong. Otherwise the key's next message
- * mentions the held alerts. The first end after a ring goes out. Ends of held alerts are held too. A muted alert is only
- * remembered: a due summary stays, unless its status would be wrong. Then the next ring or end mentions the held alerts.
+ * A summary is sent where a held alert went further than agreed, or where the last message is wrong. In all other cases
+ * the key's next message mentions the held alerts. The first resolving alert after a ring goes out, later ones are
+ * held. A muted alert is only remembered. It cancels a due summary whose status it makes wrong.
  *
- * @param known undefined for a key without memory: then the alert rings
- * @param advises whether to try better options for the message when the floor holds an alert. False: no message needs them
+ * @param known undefined for a key without memory. Its alert rings
+ * @param advises whether to look for better options when the floor holds an alert back
  */
 export function judgeRing(
   known: RingMemory | undefined,
@@ -80,7 +79,7 @@ export function judgeRing(
     return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, ...left } };
   }
   if (event.status === "resolved") {
-    // The first end since a ring goes out, even after held alerts.
+    // The first resolving alert after a ring goes out, also where held alerts came between.
     if (!isAnew && !known.latest.rang && known.hasEnded)
       return hold({ memory, event, at, rule }, "its_end", "the alert that it ends did not ring");
     return release(false, "it ends what rang", isLate(memory, event) ? memory : told(memory, "resolved"));
@@ -111,12 +110,12 @@ export function judgeRing(
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
 }
 
-/** Whether the alert rings as the first of its key, if it fires and is not muted. */
+/** Whether the key's earlier rings no longer count. */
 export function beginsAnew(known: RingMemory | undefined, { at }: Pick<RingEvent, "at">): boolean {
   return known === undefined || Math.abs(at - known.latest.at) >= windowMs;
 }
 
-/** Forgets a ring that reached nobody, so the next alert rings. The held alerts that its message mentioned are held again. */
+/** Forgets a ring that reached nobody, so the next alert rings. The held alerts of its message count as held again. */
 export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
   const { tookAlong, held } = memory;
   const isItsOwn = tookAlong?.id === alertId;
@@ -136,8 +135,8 @@ export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
 }
 
 /**
- * Notes a recipient that a ring did not reach, though it reached others. The next firing goes to that recipient, so one refusal
- * keeps no ring from the others.
+ * Notes a recipient that a ring did not reach, though it reached others. Only that recipient gets the next firing in
+ * any case.
  */
 export function missRing(memory: RingMemory, alertId: string, recipient: string): RingMemory {
   const isLast = memory.rings.at(-1)?.id === alertId || memory.madeGoodBy === alertId;
@@ -152,7 +151,7 @@ function makeGood(judged: RingJudgement, alertId: string): RingJudgement {
     : { ...judged, ringsFor: missedBy, memory: { ...memory, madeGoodBy: alertId } };
 }
 
-/** Adds two counts. The worst is the furthest in this direction. */
+/** The worst is the furthest in this direction. */
 export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direction"]): HeldBack {
   const both = (of: (...values: number[]) => number, ...values: (number | undefined)[]) => {
     const known = values.filter((value) => value !== undefined);
@@ -173,12 +172,12 @@ export function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direc
 
 const isOver = (status: string | undefined) => status === "resolved";
 
-/** Whether the alert is older than one of its key that was judged before. Then its status is not the latest. */
+/** Whether a newer alert of the key was judged before. It then has the latest status. */
 function isLate({ latest }: RingMemory, event: RingEvent): boolean {
   return event.at < latest.at;
 }
 
-/** Marks a due summary as sent, unless it had nothing new to say. */
+/** Marks a due summary as sent. A summary without news is not sent. */
 function withSummary(known: RingMemory | undefined, at: number): RingMemory | undefined {
   if (known?.summaryDueAt === undefined || known.summaryDueAt > at) return known;
   const { held, latest, summaryDueAt: summarySentAt, wrongSinceAt, ...others } = known;
@@ -186,14 +185,13 @@ function withSummary(known: RingMemory | undefined, at: number): RingMemory | un
   return { ...others, held: held && { ...held, isTold: true }, latest, summarySentAt, toldStatus: latest.status };
 }
 
-/** Adds an alert to the memory before it is judged. */
 function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEvent, at: number): RingMemory {
   const latest = { id: event.id, at, status: event.status, rang: true };
   const fires = event.status !== "resolved";
   const counts = fires && !event.isMuted;
   const known = withSummary(before, at);
   if (known === undefined || isAnew) {
-    // The key's next message mentions alerts that no summary did, however late it comes.
+    // Held alerts that no summary named are left for the key's next message, however late it comes.
     const held = known?.held?.isTold ? undefined : known?.held;
     return { rings: [], firedAt: counts ? [at] : [], latest, ...(held && { held }) };
   }
@@ -201,11 +199,11 @@ function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEv
   const last = known.rings.at(-1);
   memory.rings = ringsWithin(known, at);
   if (last !== undefined && memory.rings.length === 0) memory.rings = [last];
-  // An alert from before the last ring is not counted for the time since.
+  // An alert that is older than the last ring says nothing about the time since.
   const isSince = last !== undefined && event.at >= last.at;
   if (isLate(known, event)) latest.status = known.latest.status;
   else if (!fires && isSince) memory.hasEnded = true;
-  // An end is at least back at the threshold, even where the sender repeats the value that fired.
+  // A resolved value is at least back at the threshold. Some senders repeat the value that fired.
   const back = [known.cameBackTo, event.value, fires ? undefined : event.threshold].filter((one) => one !== undefined);
   if (isSince && back.length > 0 && last.value !== undefined)
     memory.cameBackTo = back.reduce((one, other) => (backBy(other, last) > backBy(one, last) ? other : one));
@@ -219,7 +217,7 @@ function remember(before: RingMemory | undefined, isAnew: boolean, event: RingEv
 function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
   const backTo = memory.hasEnded ? memory.cameBackTo : undefined;
   const rings = [...ringsWithin(memory, at), { ...ring, ...(backTo !== undefined && { backTo }) }];
-  // The floor counts all rings but news, so old news is dropped first. The last news is the furthest.
+  // The oldest news is dropped first: the floor counts all other rings, and the last news is the furthest.
   if (rings.length > mostKeptRings)
     rings.splice(
       Math.max(
@@ -236,7 +234,7 @@ const told = (memory: RingMemory, toldStatus: RingMemory["toldStatus"]): RingMem
   return { ...memory, toldStatus, wrongSinceAt: undefined };
 };
 
-/** @param held the held alerts, including this one. Ends are not counted */
+/** @param held the held firing alerts, with this one */
 function hold(
   { memory, event, at, rule }: Pick<Firing, "memory" | "event" | "at" | "rule">,
   by: Damper,
@@ -270,7 +268,7 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   if (held === undefined) return heldBackOf(event, at);
   const direction = own ?? last.direction;
   const { worst, lowest = value, highest = value } = held;
-  // Values on both sides of a threshold are compared by their distance from it.
+  // On both sides of a threshold, the distance from it decides.
   const base = event.threshold ?? (direction === undefined ? last.value : undefined);
   const isWorse = (than: number, now: number) =>
     base === undefined ? furtherBy(now, than, direction) > 0 : Math.abs(now - base) > Math.abs(than - base);
@@ -287,7 +285,6 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   };
 }
 
-/** The count for one alert that fires. */
 export function heldBackOf(event: RingEvent, at: number): HeldBack {
   const { value } = event;
   return { count: 1, sinceAt: at, worst: placeOf(event, at), lowest: value, highest: value };
@@ -297,7 +294,7 @@ function placeOf({ id, severity, value }: RingEvent, at: number): HeldBack["wors
   return { id, at, severity, value };
 }
 
-/** A summary waits for calm, and for the end of the floor. A wrong message is corrected even while alerts keep coming. */
+/** A summary waits until the key is calm and the floor lifts. A correction does not wait for calm. */
 function dueAtOf({ wrongSinceAt, summarySentAt }: RingMemory, liftsAt: number | undefined, at: number): number {
   const calmAt = at + calmMs;
   if (wrongSinceAt === undefined) return Math.max(calmAt, liftsAt ?? calmAt);

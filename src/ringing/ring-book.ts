@@ -2,10 +2,10 @@ import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { judgeRing, type RingJudgement } from "./judge-ring.ts";
 
-/** Beyond this the keys that were silent longest are dropped. They then ring as new ones. */
+/** Beyond this the keys that were silent longest are forgotten, and ring as new ones. */
 const mostKeys = 20_000;
 
-/** Judges alerts in their order as the store does, with its own memory. */
+/** Judges alerts in their order as the store does, with a memory of its own. */
 export function createRingBook() {
   const memories = new RecentMap<string, RingMemory>(mostKeys);
   return {

@@ -2,7 +2,6 @@ import { type Alert, drawableThreshold, limitsChange, multiplies } from "../core
 import type { RingEvent } from "../core/ring.ts";
 import { parseAmount } from "../ground/numbers/decimal.ts";
 
-/** The facts of an alert that the rule needs. */
 export function ringEventOf({ id, receivedAt, facts }: Pick<Alert, "id" | "receivedAt" | "facts">): RingEvent {
   const { severity, status, value, previousValue } = facts;
   const isOfValue = !limitsChange(facts) && !multiplies(facts.unit);
@@ -17,7 +16,7 @@ export function ringEventOf({ id, receivedAt, facts }: Pick<Alert, "id" | "recei
   };
 }
 
-/** Reads numbers as messages do, including `24,318,772.10` and `3.2M`. */
+/** Reads the same numbers as messages do: also `24,318,772.10` and `3.2M`. */
 function numberOf(sent: string | undefined): number | undefined {
   const amount = sent === undefined ? undefined : parseAmount(sent);
   if (amount === undefined) return undefined;

@@ -4,7 +4,7 @@ import { compileMatchers, type MatchInput, SharedMatches } from "../matching/jud
 import { readFact } from "../matching/path.ts";
 import { vendorOf } from "../vendors/index.ts";
 
-/** Says of each delivery of an alert what it may wait for. */
+/** Adds to each delivery of an alert what it may wait for. */
 export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhibit">) {
   const groupOf = new Map(routes.map(({ name, group }) => [name, group]));
   const findCauses = compileInhibitions(inhibit);
@@ -19,7 +19,7 @@ export function compileGroups({ routes, inhibit }: Pick<Rules, "routes" | "inhib
   };
 }
 
-/** The causes that an alert may wait for or be. The group of its route is not among them. */
+/** The causes that an alert is, and those that may hold it back. */
 type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
 
 function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
@@ -31,7 +31,8 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
     isHeld: compileMatchers(one.hold, { shared }),
   }));
   return (input) => {
-    // The facts of an end may differ from those of its beginning. Its key decides which cause it ends, and which beginning it follows.
+    // A resolving alert may have other facts than its firing one. Its key decides which causes it ends, and what it
+    // waits for.
     if (input.facts.status === "resolved") return { holds: [], heldBy: [] };
     const holds: NonNullable<GroupRule["holds"]> = [];
     const heldBy: string[] = [];
@@ -47,7 +48,7 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
   };
 }
 
-/** Undefined for an alert that has none of the facts: it has nothing in common with other such alerts. */
+/** Undefined for an alert that has none of the facts. Two such alerts have nothing in common. */
 function findGroup(
   route: string,
   options: GroupOptions | undefined,
@@ -60,7 +61,7 @@ function findGroup(
   return { name: nameGroup("group", route, facts), ...times };
 }
 
-/** A fact that is missing is empty. */
+/** A missing fact is empty. */
 function readFacts(names: readonly string[], input: MatchInput): [fact: string, value: string][] {
   return names.map((name) => [name, readFact(name, input) ?? ""]);
 }

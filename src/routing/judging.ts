@@ -15,45 +15,50 @@ export interface JudgingDeps {
   router: Router;
   /** See `Router.route`. */
   keptRoutes?(): string | undefined;
-  /** How long a body that names its own event is remembered, milliseconds. */
+  /** How long the bytes of a body that identifies its event are remembered, milliseconds. */
   repeatWindowMs: number;
-  /** Whether the keys of this source's requests are not signed. Its repeats are then found only by bodies that name their own event. */
+  /**
+   * Whether a request of this source may have a key that its sender has not signed. Then only a body that identifies
+   * its event can be a repeat.
+   */
   hasUnsignedKeys(source: string): boolean;
-  /** Mutes made at run time that are active. */
+  /** Active mutes that were made at run time. */
   activeMutes(): Mute[];
-  /** Called for each alert that was judged or sent unjudged. Called twice for an alert that could not be recorded the first time. */
+  /**
+   * Called for each alert that was judged, or sent unjudged. Called again where the alert could not be recorded the
+   * first time.
+   */
   onJudged?(alert: JudgedAlert): void;
-  /** Called once for each request that was read and routed, with the shapes of its alerts. Absent: shapes are not collected. */
+  /** Called once for each request that was read and routed. Absent: shapes are not collected. */
   noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   clock: Clock;
   log: Log;
 }
 
-/** What is known of an alert before it is read. */
 export type ArrivedAlert = Pick<UnroutedRequest["alerts"][number], "id" | "origin" | "receivedAt">;
 
 export interface JudgedAlert extends ArrivedAlert, Pick<RoutingDraft, "facts" | "decisions"> {
   source?: string;
 }
 
-/** A larger lag is left out: the sender's time says when something began, or is no time at all. */
+/** A larger lag is left out: the sender's time may be when something began, or no time at all. */
 const largestLagS = 86_400;
 
-/** Asks the rules about alerts that were read, and tells the listeners the result. */
+/** Asks the rules about alerts that were read, and passes the result to the listeners. */
 export class Judging {
-  /** Counts since the start that the rules' decisions do not show. */
+  /** Counts since the start. */
   readonly counters = {
-    /** Went out without being read or routed. */
+    /** Sent without being read or routed. */
     givenUp: 0,
-    /** Were not sent, since an earlier alert had the very same body. */
+    /** Not sent, since an earlier alert had the same body. */
     repeats: 0,
-    /** Seconds from the time that the sender names until the alert came, by `source` (`hook` is the account's). */
+    /** Seconds from the sender's time of an alert to its arrival, by `source` (`hook` is the account's). */
     senderLag: new Histogram([0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]),
   };
 
   constructor(private readonly deps: JudgingDeps) {}
 
-  /** @throws when a rule cannot be asked, for a bug in it. */
+  /** @throws when a rule has a bug */
   judge(
     { origin }: ArrivedAlert,
     translation: Translation,
@@ -80,24 +85,23 @@ export class Judging {
     return draft;
   }
 
-  /** To the destinations of the default routes. */
   sendUnjudged({ origin }: ArrivedAlert, facts: AlertFacts, what: "reading" | "routing", reason: string): RoutingDraft {
     const now = this.deps.clock.now();
     return toDraft(origin, facts, this.deps.router.routeUnjudged(what, reason, now), now);
   }
 
-  /** The alert goes nowhere by itself: the message of another alert shows it. */
+  /** The alert goes nowhere by itself. The message of another alert shows it. */
   contain({ origin }: ArrivedAlert, facts: AlertFacts, reason: string): RoutingDraft {
     const decision = { route: "(none)", result: "contained", reason } as const;
     return toDraft(origin, facts, { decisions: [decision], deliveries: [] }, this.deps.clock.now());
   }
 
-  /** Has to be called for each alert that was judged, sent unjudged or contained. */
+  /** To be called for each alert that was judged, sent unjudged or contained. */
   noteJudged({ id, origin, receivedAt }: ArrivedAlert, { facts, decisions }: RoutingDraft): void {
     this.deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions, facts });
   }
 
-  /** Has to be called once for each request that was read and recorded. Tests are left out: the relay itself makes them. */
+  /** To be called once for each request that was read and recorded. Leaves out tests, which the relay itself makes. */
   noteRead(
     alerts: readonly (Pick<ArrivedAlert, "origin" | "receivedAt"> & { item: number })[],
     translations: Translation[],
@@ -125,7 +129,7 @@ export class Judging {
   }
 }
 
-/** The input of the rules. The payload is parsed when the first rule asks for it. */
+/** What the rules look at. The payload is parsed when the first rule asks for it. */
 export class TranslatedInput implements MatchInput {
   readonly facts: AlertFacts;
 
@@ -140,7 +144,7 @@ export class TranslatedInput implements MatchInput {
   mayName(word: string): boolean {
     const { buffer, byteOffset, byteLength } = this.body;
     const bytes = Buffer.from(buffer, byteOffset, byteLength);
-    // The word may be written with escaped letters, or in UTF-16.
+    // The text may have the word with escaped letters, or be in UTF-16.
     return [word, "\\u", "\0"].some((part) => bytes.includes(part, "latin1"));
   }
 
@@ -162,7 +166,7 @@ function countsIn(deliveries: PlannedDelivery[]): string[] | undefined {
   return deliveries.some(({ ring }) => ring !== undefined) ? changeable(deliveries) : undefined;
 }
 
-/** The destinations whose messages can be changed and whose route wants that. */
+/** The destinations whose messages can be changed, where the route wants that. */
 function changeable(deliveries: PlannedDelivery[]): string[] {
   return deliveries.flatMap(({ destination, channel, updates }) => {
     const { edits, joinsByKey } = vendorOf(channel).can;

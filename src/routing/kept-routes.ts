@@ -9,22 +9,25 @@ import type { MatchInput } from "../matching/judge.ts";
 import { type AskedRoute, createTellAll, mostWithOwnLine, type TellAll } from "./router.ts";
 
 /*
- * With hundreds of routes most do not take an alert, and a line for each would be most of its stored bytes. The routes of each
- * configuration are therefore kept once, and an alert has one line for all routes that did not take it. A reader of the alert gets the
- * reason of each: the routes of that time are asked again about its stored facts and its body, which is read again.
+ * With hundreds of routes, a line for each that did not take an alert would be most of the alert's bytes. The routes of
+ * each configuration are therefore stored once, and all that did not take an alert share one line. A reader still gets
+ * the reason of each: the stored routes are asked again about the alert's facts and its body.
  */
 
-/** A larger body is not read again, as that would slow pages down. Its alerts have a line for each route. */
+/** Reading a larger body again would slow pages down. Its alerts have a line for each route. */
 export const mostReadAgainBytes = 64 * 1024;
 
-/** Configurations whose compiled routes are remembered: the current one and the one before. */
+/** Compiled configurations in memory: the current one and the one before. */
 const mostCompiled = 2;
 
-/** A relay notes this often that it uses its configuration. Routes are removed when their last use is long before the oldest alert. */
+/**
+ * How often a relay notes that its configuration is in use. Routes are removed when their last use is long before the
+ * oldest alert.
+ */
 const everyMs = 3_600_000;
 const againAfterMs = 60_000;
 
-/** The stored form, by the name that `Decision.routes` has. */
+/** Stored under the name that `Decision.routes` has. */
 interface Kept {
   /** Epoch milliseconds. */
   usedAt: number;
@@ -38,7 +41,7 @@ interface KeptRoutesDeps {
   log: Log;
 }
 
-/** Keeps the routes of a configuration once. Nothing is kept where the routes are too few to share a line. */
+/** Stores the routes of a configuration once, where they are too many for a line each. */
 export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) {
   const asked = routes.map(({ name, matchers, continue: goesOn, isDefault, isDisabled, activeHours }): AskedRoute => {
     return { name, matchers, continue: goesOn, isDefault, isDisabled, activeHours };
@@ -60,23 +63,24 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
     onFailed: logFailure(log, "routing.routes_not_kept"),
   });
   return {
-    /** See `Router.route`. Undefined: the routes are not kept, or not yet. */
+    /** Undefined: the routes are not stored, or not yet. */
     name: () => (isKept ? name : undefined),
-    /** Keeps the routes at once, and notes each hour that they are used. A failure is tried again within a minute. */
+    /**
+     * Stores the routes at once, and notes each hour that they are used. Tries again within a minute after a failure.
+     */
     async run(stop: AbortSignal): Promise<void> {
       if (routes.length > mostWithOwnLine) await poll.run(stop);
     },
   };
 }
 
-/** An alert of the log: what was decided, and what the routes looked at. */
 export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | "request" | "receivedAt" | "routedAt">;
 
 /**
- * The decisions of an alert with one for each route, in the order of the routes. Where the routes cannot be asked again, the line for
- * all of them stays, and says why.
+ * The decisions of an alert with one for each route, in the order of the routes. Where the routes cannot be asked
+ * again, their common line stays and says why.
  *
- * @param readPayload gives `too large` where the body of the alert is not read again, undefined where it cannot be read
+ * @param readPayload `too large`: the body is not read again. Undefined: it cannot be read
  */
 export function createTellDecisions(
   store: Pick<WatchStore, "loadWatchState">,
@@ -84,7 +88,7 @@ export function createTellDecisions(
 ): (alert: DecidedAlert) => Promise<Decision[]> {
   const compiled = new Map<string, TellAll>();
 
-  /** @returns a text where the routes are not there any more: it says why */
+  /** @returns a string where the routes are no longer stored: the reason for people */
   async function findTeller(name: string): Promise<TellAll | string> {
     const known = compiled.get(name);
     if (known !== undefined) return known;
@@ -101,7 +105,7 @@ export function createTellDecisions(
     }
   }
 
-  /** @returns a text where the routes cannot be asked again: it says why */
+  /** @returns a string where the routes cannot be asked again: the reason for people */
   async function tellAll(name: string, took: Decision[], alert: DecidedAlert): Promise<Decision[] | string> {
     const { facts, origin, receivedAt, routedAt = receivedAt } = alert;
     const teller = await findTeller(name);

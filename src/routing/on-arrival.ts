@@ -9,36 +9,35 @@ import type { Judging } from "./judging.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
 export interface RoutingOnArrivalDeps {
-  /** Stores a request, with its routing or without. */
   inbox: ArrivalInbox;
-  /** Reads as the reading thread does, but in this thread. */
+  /** Reads in this thread, with the same result as the reading thread. */
   translate(body: StoredBody): Translation[];
   judging: Judging;
   journal: ArrivalJournal;
-  /** Routes the requests that are stored without their routing. */
+  /** Routes the requests that are stored without a routing. */
   loop: Pick<RoutingLoop, "isCaughtUp" | "wake">;
   log: Log;
-  /** Whether alerts come in so fast that accepting must not wait for routing. */
+  /** Whether alerts come too fast for routing. Accepting then must not wait for it. */
   isFlooded(): boolean;
   /** Milliseconds of a clock that nobody sets. Default: the process's. */
   now?(): number;
 }
 
-/** The bounds of an ordinary body. Senders send one or two KiB. */
+/** The limits of an ordinary body. Senders send one or two KiB. */
 const mostBytes = 16 * 1024;
 const mostDepth = 16;
 const mostAlerts = 16;
-/** Payloads of larger bodies are not kept for the message but read again: hundreds may wait for their call. */
+/** The payload of a larger body is not kept for its message but read again: hundreds may wait for their call. */
 const mostKeptBytes = 4 * 1024;
-/** Reading may take this much of the thread's time at once, and this share of it in the long run. */
+/** How much of the thread's time reading may take at once, and in the long run. */
 const mostCreditMs = 250;
 const share = 1 / 2;
 
 /**
- * Routes an ordinary alert while it is accepted, so that one commit stands between its arrival and its message
- * (docs/adr/0021-one-commit.md). A body goes the long way if it is large, deep, neither JSON nor a form, unreadable, comes in a flood, or
- * comes while others wait for routing. The long way stores it as it came and reads it in a thread that can be ended
- * (docs/adr/0009-reading-behind-a-fence.md).
+ * Routes an ordinary alert while it is accepted, so there is one commit between its arrival and its message
+ * (docs/adr/0021-one-commit.md). Other bodies take the long way: they are stored as they came, and read in a thread
+ * that can be ended (docs/adr/0009-reading-behind-a-fence.md). These are large, deep, unreadable, neither JSON nor a
+ * form, or come in a flood or while others wait for routing.
  */
 export class RoutingOnArrival implements Inbox {
   readonly #now: () => number;
@@ -69,7 +68,7 @@ export class RoutingOnArrival implements Inbox {
     this.#onLongWay += 1;
     try {
       const acceptance = await this.deps.inbox.acceptRequest(request);
-      // The loop has to know of this request before the next one is routed.
+      // The next request may only be routed when the loop knows of this one.
       if (acceptance.kind === "accepted") this.deps.loop.wake();
       return acceptance;
     } finally {
@@ -119,7 +118,7 @@ export class RoutingOnArrival implements Inbox {
     return this.#creditMs > 0;
   }
 
-  /** The alerts are already stored and on their way, so a failure here changes nothing for them. */
+  /** The alerts are already stored, so a failure here changes nothing for them. */
   #tell(
     { ids, source, origin, receivedAt }: IncomingRequest,
     translations: Translation[],

@@ -19,40 +19,38 @@ export interface RoundDeps {
   log: Log;
 }
 
-/** Requests that are being read. `finish` or `drop` has to be called once. */
+/** Requests that are being read. Either `finish` or `drop` must be called, once. */
 export interface Reading {
   /**
-   * Routes their alerts. Rejects as the store does, and when the reader cannot work at present. The alerts that are not routed then have to
-   * be listed again.
+   * Routes their alerts. Rejects as the store does, and when the reader cannot work now. Alerts that are not routed
+   * then must be listed again.
    */
   finish(): Promise<void>;
-  /** Routes none of them. */
   drop(): Promise<void>;
 }
 
 type UnroutedAlert = UnroutedRequest["alerts"][number];
 
-/** An alert whose reading or routing has failed. */
 interface Failed {
   request: UnroutedRequest;
   alert: UnroutedAlert;
   reason: string;
-  /** The facts that were read, when only routing has failed. */
+  /** Present when only routing has failed. */
   facts?: AlertFacts;
 }
 
-/** After this many failures an alert goes out as it came. A single failure may be an accident of a busy machine. */
+/** After so many failures an alert is sent as it came. One failure may be an accident of a busy machine. */
 const mostFailures = 2;
 /**
- * Failures after which a request is not read again. Only ends of the process count beyond two. The request is seldom their cause: a
- * relay that is killed again right after its start is again reading the same request.
+ * After so many failures a request is not read again. Only ends of the process count beyond two. They are seldom the
+ * request's fault: a relay that is killed soon after each start is reading the same request each time.
  */
 const mostEnds = 3;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
-/** Alerts of one commit: intake shares the database's thread and must not wait long for it. */
+/** Alerts in one commit. Intake shares the database's thread, and must not wait long. */
 const commitSize = 100;
-/** Requests that are judged before the door gets its turn: about a millisecond of work. */
+/** Requests that are judged before the door gets its turn, in about a millisecond. */
 const stretch = 25;
 
 /**
@@ -63,11 +61,11 @@ const stretch = 25;
  *       └─────────┴──────────┴─ fails ──▶ flagged, tried again in 5 s, behind all others and alone
  *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
  *
- * The journal names the requests that are being read until they are judged, so the death of the process counts as a failure, too. A
- * request that three processes have died of is not read again.
+ * The journal names the requests that are being read, until they are judged. If the process is killed meanwhile, that
+ * counts as a failure of each. A request that was being read when three processes ended is not read again.
  */
 export class Round {
-  /** The alerts that are being read, or have failed and are not flagged yet, by the reading that has them. */
+  /** Alerts that are being read, or have failed and are not flagged yet. */
   readonly #noted = new Map<Reading, readonly number[]>();
 
   constructor(private readonly deps: RoundDeps) {}
@@ -112,7 +110,7 @@ export class Round {
       if (index > 0 && index % stretch === 0) await nextTurn();
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") {
-        // The alerts after it wait, too: one of them may be its repeat.
+        // Later alerts wait too: one of them may be a repeat of this one.
         whyNotRead = read.reason;
         break;
       }
@@ -130,7 +128,7 @@ export class Round {
         const reason = refused.get(alert.seq);
         if (reason !== undefined) failed.push({ request, alert, reason });
       }
-    // Noted only now: a request that could not be stored is read again, and would be noted twice.
+    // Noted only after storing: a request that could not be stored is read again, and would be noted twice.
     const unsettled = new Set(failed.map(({ request }) => request));
     for (const [index, request] of readable.entries()) {
       const read = readings[index] as BodyReading;
@@ -145,7 +143,7 @@ export class Round {
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
   }
 
-  /** Judges each alert alone, so an alert that cannot be routed does not hold up the others. */
+  /** Judges each alert by itself, so one that cannot be routed delays no other. */
   #judge(request: UnroutedRequest, reading: Exclude<BodyReading, { kind: "not_read" }>) {
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
@@ -166,7 +164,7 @@ export class Round {
     return { records, failed };
   }
 
-  /** Rejects when nothing can be stored at all; returns, by alert, why one cannot be stored by itself. */
+  /** Rejects when nothing can be stored at all. Returns for each refused alert the reason. */
   async #recordAll(records: RoutingRecord[]): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
     for (let start = 0; start < records.length; start += commitSize) {
@@ -204,7 +202,7 @@ export class Round {
     await store.recordRoutingFailure(seqs, reason, clock.now() + waitMs);
   }
 
-  /** All are alerts of one request. Those that were read keep their facts. One message shows the others as they came. */
+  /** Gives up alerts of one request. An alert that was read keeps its facts. One message shows the rest as it came. */
   async #giveUp(failed: Failed[]): Promise<void> {
     const { judging, log } = this.deps;
     const unread = failed.filter(({ facts }) => facts === undefined);

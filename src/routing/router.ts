@@ -29,25 +29,25 @@ import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileGroups } from "./grouping.ts";
 
 /**
- * `decisions`: in the order of the routes. A route that was not used has one line without a destination; a route that was used has
- * one line for each of its destinations, and one for its fallback if it has any. `deliveries`: none when no route wanted the alert,
- * or when one dropped it on purpose, with the decision `dropped`.
+ * `decisions`: one for each destination of a route that was used, one for its fallback, and one without a destination
+ * for each other route. In the order of the routes. `deliveries`: none when no route wanted the alert, or a route
+ * dropped it (decision `dropped`).
  */
 export type RoutingResult = Pick<RoutingDraft, "decisions" | "deliveries">;
 
 export type Router = ReturnType<typeof createRouter>;
 
 /**
- * Decides where an alert is sent: asks the routes, the mutes and the quiet hours of each destination. Each answer is a decision
- * with its reason. Each message to send is a delivery.
+ * Decides where an alert is sent. Each answer of a route, a mute or quiet hours is a decision with its reason. Each
+ * message to send is a delivery.
  *
  *     routes ──▶ matched ──▶ the first that names a destination owns it ──▶ muted? held? ──▶ delivery, and its fallback
  *
- * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that
+ * Throws `config_invalid` for rules that name unknown destinations, and `invalid_request` for fields or patterns that
  * cannot be read.
  *
- * @param options.adviseOnMissing for those who write routes, see `createMissingAdvice`. Default: none, as it reads the payload of
- * each alert
+ * @param options.adviseOnMissing advice for authors of routes, see `createMissingAdvice`. It reads the payload of each
+ * alert. Default: none
  */
 export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissing?: AdviseOnMissing } = {}) {
   const targets = new Targets(rules.destinations);
@@ -57,22 +57,22 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   const canaryTo = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
   for (const route of rules.routes)
     for (const name of [...route.to, ...(route.fallback ? [route.fallback.to] : [])]) targets.named(name, route);
-  /** Adds the decision that the alert's page shows where no route is configured at all. */
+  /** Where no route is configured, the alert's page shows one decision that says so. */
   const orNowhere = (routed: RoutingResult): RoutingResult =>
     routed.decisions.length === 0 && rules.routes.length === 0 ? { ...routed, decisions: [nowhere] } : routed;
 
   /**
    * Pure: the same alert, mutes and instant give the same result.
    *
-   * - A destination gets an alert once, however many routes name it: the first of them wins.
-   * - A muted alert keeps its deliveries, in state `muted`, so that the page shows what was silenced.
-   * - Alerts of origin `test` travel the same routes, and are neither muted nor held: somebody is waiting for them.
-   * - Notices (origin `notice`) are planned by the engine; rules do not apply to them and both lists are empty.
+   * - A destination gets an alert once. Of several routes that name it, the first wins.
+   * - A muted alert keeps its deliveries, in state `muted`, so the page can show them.
+   * - A test (origin `test`) takes the same routes. It is neither muted nor held, since a person waits for it.
+   * - Notices (origin `notice`) get nothing here. The engine plans them.
    *
-   * @param mutes those made at run time; the configuration's apply as well
+   * @param mutes those made at run time. The configuration's apply as well
    * @param now epoch milliseconds
-   * @param keptRoutes the name of all routes, see `createKeptRoutes`. Where more than eight routes did not take the alert, they share one
-   * line with this name. Default: each has its own line
+   * @param keptRoutes the name of all routes, see `createKeptRoutes`. More than eight routes that did not take the
+   * alert then share one line. Default: each has its own line
    */
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     let lineOfAll: Decision | undefined;
@@ -103,8 +103,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   }
 
   /**
-   * Routes an alert that no rule can judge, since reading or routing it fails: to the destinations of the default routes, or to
-   * every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
+   * Routes an alert whose reading or routing fails: to the destinations of the default routes, or else to every
+   * destination. No mute and no quiet hours apply, since it may be the worst of all.
    *
    * @param what failed, twice
    * @param why for people
@@ -126,10 +126,10 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   return {
     route,
     routeUnjudged,
-    /** Routes alerts that are only counted: without reasons, and without lines for routes that did not take the alert. */
+    /** For alerts that are only counted: without reasons, and without lines for routes that did not take the alert. */
     routeUntold: (input: MatchInput, mutes: Mute[], now: number) =>
       routeBy(input, mutes, now, ({ took }) => took.map((verdict) => ({ ...verdict, reason: () => "" }))),
-    /** Whether a destination's quiet hours hold such an alert at this time. */
+    /** Whether a destination's quiet hours hold such an alert now. */
     findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number) {
       const target = targets.get(destination);
       return target && holdOf(target, facts, now);
@@ -137,7 +137,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   };
 }
 
-/** One decision for each route, or for each destination of one that matched, and what is to be sent. */
+/** One decision for each destination of a route that matched, one for each other route, and the deliveries. */
 function planAll(
   verdicts: RouteVerdict[],
   targets: Targets,
@@ -175,9 +175,9 @@ function planAll(
   return { decisions, deliveries };
 }
 
-/** GitHub sends a ping once when a webhook is added: a saying (`zen`), the id of the webhook, and its settings. */
+/** GitHub sends a ping when a webhook is added: a saying (`zen`), the webhook's id, and its settings. */
 function isPing(input: MatchInput): boolean {
-  // Spares most alerts the parsing of their payload.
+  // Avoids parsing the payload of most alerts.
   if (input.mayName?.("hook_id") === false) return false;
   const { payload } = input;
   return isJsonObject(payload) && typeof payload.zen === "string" && "hook_id" in payload && isJsonObject(payload.hook);
@@ -189,7 +189,7 @@ const ping: Decision = {
   reason: "GitHub's ping: it says that the webhook was added, and arrived; it goes to nobody",
 };
 
-/** A canary checks whether alerts arrive. Only the destinations that are configured for it get a message. */
+/** A canary tests whether alerts arrive. Only destinations that are configured for canaries get a message. */
 function routeCanary(to: Destination[], dueAt: number): RoutingResult {
   const route = "canary";
   const reason = "a canary: Tocsin's own test of the way from its public address";
@@ -209,27 +209,29 @@ function isCanary(payload: Json | undefined): boolean {
   );
 }
 
-/** The verdict of one route on one alert. `skipped`: the route was not asked, as it is disabled or an earlier route ended the search. */
+/**
+ * One route's verdict on one alert. `skipped`: the route was not asked, since it is disabled or an earlier route ended
+ * the search.
+ */
 interface RouteVerdict<R extends AskedRoute = Route> {
   route: R;
   result: "matched" | "not_matched" | "skipped";
   reason(): string;
 }
 
-/** The members of a route that decide whether it takes an alert. The other members say what happens then. */
+/** The members of a route that decide whether it takes an alert. */
 export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault" | "isDisabled" | "activeHours">;
 
-/** One verdict for each route, in the order of the configuration. */
+/** In the order of the configuration. */
 interface AskedRoutes<R extends AskedRoute> {
-  /** The verdicts of the routes that matched. */
   took: RouteVerdict<R>[];
   all(): RouteVerdict<R>[];
 }
 
 /**
- * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search
- * continues as if it had not matched. Routes marked as default are asked last, wherever the file has them, and only when
- * no route has ended the search. The desk that takes the rest therefore also gets what an archive gets a copy of.
+ * Routes are asked in order. The first that matches ends the search, unless it has `continue`. Default routes are asked
+ * last, wherever they are in the file, and only if the search has not ended. A default destination thus also gets the
+ * alerts of which an archive gets a copy.
  */
 function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],
@@ -282,7 +284,7 @@ function compileRoutes<R extends AskedRoute>(
   };
 }
 
-/** Why a route takes nothing at an instant. */
+/** Why a route takes nothing now. */
 function compileRest({ isDisabled, activeHours }: AskedRoute): ((now: number) => string | undefined) | undefined {
   if (isDisabled) return () => "disabled";
   if (activeHours === undefined) return undefined;
@@ -291,7 +293,7 @@ function compileRest({ isDisabled, activeHours }: AskedRoute): ((now: number) =>
   return (now) => (findWindow(now) === undefined ? why : undefined);
 }
 
-/** Why a default route is asked. A default route without matchers needs no other reason. */
+/** Why a default route is asked. One without matchers needs no other reason. */
 function whyDefault(matched: readonly AskedRoute[]): string {
   const passed = matched.filter(({ isDefault }) => !isDefault).map(({ name }) => name);
   return passed.length === 0
@@ -303,10 +305,10 @@ function whyDefault(matched: readonly AskedRoute[]): string {
 export const mostWithOwnLine = 8;
 
 /**
- * The decisions of an alert with one for each route that did not take it, in the order of the routes. Undefined: other routes take the
- * alert now, as its body is read in another way.
+ * The decisions of an alert, with one for each route that did not take it, in the order of the routes. Undefined: other
+ * routes would take the alert, as its body is now read in another way.
  *
- * @param decisions of the routes that took the alert then
+ * @param decisions those of the routes that took the alert then
  */
 export type TellAll = (decisions: readonly Decision[], input: MatchInput, routedAt: number) => Decision[] | undefined;
 
@@ -343,7 +345,7 @@ function matchedBecause({ matchers }: AskedRoute, why: string, reason: string): 
   return matchers.length === 0 ? why : `${why}; ${reason}`;
 }
 
-/** Which route delivers to each destination: the first that matched and names it, with default routes asked last. */
+/** The route that delivers to each destination: the first that matched and names it. */
 function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
   const owners = new Map<string, Route>();
   for (const { route, result } of verdicts) {
@@ -354,15 +356,15 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
 }
 
 export interface MuteVerdict {
-  /** The matching mute that lasts longest. */
+  /** Of several matching mutes, the one that lasts longest. */
   mute?: { id: string; reason: string; keptName: string };
-  /** Lines about mutes that are disabled or unreadable. They silence nothing: a broken mute must not cost an alert. */
+  /** Lines about disabled or unreadable mutes. These silence nothing: a broken mute must not cost an alert. */
   notes: string[];
 }
 
 const rememberedMutes = 500;
 
-/** The store gives all mutes with every alert, so compiled mutes are remembered by the text of their matchers. */
+/** The store gives all mutes anew with every alert, so compiled matchers are remembered by their text. */
 export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
   const compile = remember(rememberedMutes, (matchers: string) => compileMatchers(JSON.parse(matchers) as Matcher[]));
 
@@ -394,7 +396,7 @@ export function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: numb
   };
 }
 
-/** Whether the alert is the end that the mute was made for: people wait for it. */
+/** Whether the alert ends the key that the mute was made for. People wait for it. */
 const isItsEnd = ({ untilOver }: Mute, { status, alertKey }: AlertFacts): boolean =>
   status === "resolved" && alertKey === untilOver;
 
@@ -426,14 +428,14 @@ class Targets extends Map<string, Target> {
   }
 }
 
-/** The first state of a delivery to one destination. */
+/** How a delivery begins. */
 interface Start {
   state: PlannedDelivery["state"];
   dueAt: number;
-  /** Words that follow the reason of the route. May be empty. */
+  /** Follow the reason of the route. May be empty. */
   words: string[];
   mute?: MuteVerdict["mute"];
-  /** Whether an earlier ring may hold it back. Default false. */
+  /** Whether earlier rings may hold the delivery back. Default false. */
   isDamped?: boolean;
   extras?: MessageExtras;
 }
@@ -455,7 +457,7 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
 }
 
-/** @returns the extras, and words for the parts that are left out */
+/** @returns the extras, and words for parts that are left out */
 function fillExtras(
   { links = [], title: template }: Route,
   input: MatchInput,
@@ -475,8 +477,8 @@ function fillExtras(
 }
 
 /**
- * Quiet hours hold an end whatever its severity: a chat hears of it in the morning. A vendor that joins by key hears of it at once, or
- * its incident would stay open and keep paging.
+ * Quiet hours hold a resolving alert of any severity. A vendor that joins by key gets it at once: its incident would
+ * stay open and keep paging.
  */
 function holdOf(
   { destination, findQuietWindow }: Target,
@@ -491,7 +493,7 @@ function holdOf(
   const { from, to } = destination.quietHours ?? { from: "", to: "" };
   const hours = `quiet hours ${from} to ${to} ${destination.timeZone}`;
   return {
-    /** Epoch milliseconds; the first instant after the quiet hours. */
+    /** The first instant after the quiet hours. Epoch milliseconds. */
     until: window.endsAt,
     /** For people: "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC". */
     words: `held until ${describeInstant(window.endsAt)} by ${hours}${why}`,
@@ -521,7 +523,10 @@ function planFor(
   });
 }
 
-/** Undefined for programs unless the route asks for it. A rule that holds nothing back is also remembered: another route may send there. */
+/**
+ * Undefined for programs, unless the route asks for it. A rule that holds nothing back is remembered too, as another
+ * route may send there.
+ */
 function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRule | undefined {
   const { edits, informsPrograms } = vendorOf(type).can;
   if (informsPrograms && ringing === undefined) return undefined;

@@ -4,43 +4,42 @@ import { Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
-  /** Whether this relay is the one that routes. Default: always. */
+  /** Whether this relay routes. Default: always. */
   mayRoute?(): boolean;
-  /** Whether alerts come in so fast that accepting must not wait for routing. */
+  /** Whether alerts come too fast for routing. Accepting then must not wait for it. */
   isFlooded(): boolean;
 }
 
-/** One reason for all: each `abort()` without a reason makes an exception with a stack. */
+/** One error for all: `abort()` without a reason makes an exception with a stack each time. */
 const woken = new Error("woken");
 
 const batchSize = 100;
 /**
- * Rounds begin at least this far apart. Alerts that come one after another then share a round and its commits, and none waits for the
- * rounds of earlier ones before it is answered. An alert that comes alone is routed at once.
+ * The least time from the beginning of one round to the next. Alerts that come one after another then share a round and
+ * its commits. An alert that comes alone is routed at once.
  */
 const roundMs = 5;
-/**
- * A round counts as no longer than this, so a clock that was set forward, or a slow body, delays nothing.
- */
+/** A longer round counts as this long, so a clock that was set forward, or a slow body, delays nothing. */
 const longestRoundMs = 100;
-/** In a flood routing takes small batches, between which accepting gets its turn, and at most this share of the time. */
+/** In a flood routing takes small batches, and at most this share of the time. Accepting gets the rest. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
-/** A flood is over when none was seen for this long. In any flood the door is empty for a moment between two commits. */
+/**
+ * A flood is over after so long without a sign of it. In any flood the door is idle for a moment between two commits.
+ */
 const calmMs = 25;
 const floodLookMs = 5;
-/** The time of failure that sorts them before all other failures. */
+/** Sorts interrupted requests before all other failures. */
 const interruptedAt = 0;
 const whyInterrupted = "Tocsin ended while it was reading this";
-/** The safety net under a lost signal, and the wait after a store that refused. */
+/** The wait where a signal was lost, or the store has refused. */
 const pollMs = 1_000;
 
-/** Requests that are being read. */
 interface Batch {
   count: number;
-  /** The store may have more that can be read at once. */
+  /** Whether the store may have more that can be read at once. */
   isFull: boolean;
-  /** How often the loop had been woken when it looked. */
+  /** The loop's `#news` when it listed the batch. */
   news: number;
   reading?: ReturnType<Round["begin"]>;
   /** Requests that have failed before. They are read when all others are routed and on disk. */
@@ -53,14 +52,14 @@ interface Batch {
  *     listed ──▶ read ──▶ judged ──▶ recorded
  *                     └── the next batch is read meanwhile
  *
- * The requests that a process was reading at its end come after one round of others, so no start begins with what the last process
- * died of. They come before all else that waits, one by one, since one of them may end this process too.
+ * Requests that a process was reading at its end are interrupted. One of them may have ended it. The next start
+ * therefore reads one round of others first, then the interrupted ones one by one, then the rest.
  *
- * A list begins where the list before it has ended. Once a second, also in a flood, it begins with the oldest request in the store,
- * even if that was thought to be routed.
+ * A list begins where the list before it has ended. Once a second it begins with the oldest request in the store, in
+ * case a list missed one.
  *
- * In a flood that is too fast to be routed as it comes, the relay stores first. Routing has a bounded share of the time, and
- * catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
+ * In a flood the relay stores first. Routing has a bounded share of the time, and catches up later
+ * (docs/adr/0003-accept-before-routing.md).
  */
 export class RoutingLoop {
   readonly #round: Round;
@@ -69,9 +68,9 @@ export class RoutingLoop {
   #takenUpTo = 0;
   #listedAllAt = Number.NEGATIVE_INFINITY;
   #ahead: Promise<Batch> | undefined;
-  /** False in the first round: a process may die of it, and all that is being read then counts as interrupted. */
+  /** False in the first round: if the process ends in it, everything that is being read counts as interrupted. */
   #mayReadAhead = false;
-  /** A process has ended while it was reading requests, and some of these may still wait. */
+  /** A process has ended while it was reading requests. Some of these may still wait. */
   #mayBeInterrupted = false;
   #isCaughtUp = false;
   /** How often the loop was woken. A request that came after a look is found by the next one. */
@@ -81,20 +80,20 @@ export class RoutingLoop {
     this.#round = new Round(deps);
   }
 
-  /** Something was accepted: look at once. */
+  /** Called when something was accepted. */
   wake = (): void => {
     this.#isCaughtUp = false;
     this.#news += 1;
     this.#waiting.abort(woken);
   };
 
-  /** Another relay has left requests in the store: look at all of them at once. */
+  /** Called when another relay has left requests in the store. */
   lookAtAll = (): void => {
     this.#listedAllAt = Number.NEGATIVE_INFINITY;
     this.wake();
   };
 
-  /** All requests that were found are routed, except those that are tried again later, and none came since. */
+  /** Whether all known requests are routed, except those that are to be tried again later. */
   isCaughtUp = (): boolean => this.#isCaughtUp && this.#mayRoute();
 
   /** Runs until `stop` is aborted. Never rejects. */
@@ -117,7 +116,6 @@ export class RoutingLoop {
     return this.deps.mayRoute?.() ?? true;
   }
 
-  /** A round, and the wait for the next one. */
   async #turn(stop: AbortSignal): Promise<void> {
     const { clock, isFlooded } = this.deps;
     const flooded = isFlooded();
@@ -128,7 +126,7 @@ export class RoutingLoop {
       await this.#beginAnew();
       return undefined;
     });
-    // Each accepted request wakes the loop, so nothing waits after a list that was not full, when there is no news.
+    // Each accepted request wakes the loop. Without news, nothing waits after a list that was not full.
     const isMore = batch !== undefined && (batch.isFull || batch.news !== this.#news);
     this.#isCaughtUp = batch !== undefined && !isMore && !stop.aborted;
     const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
@@ -140,7 +138,7 @@ export class RoutingLoop {
     if (!isMore) await clock.sleep(pollMs - restMs, this.#waiting.signal);
   }
 
-  /** The distance counts in both directions, since the clock may have been set back. */
+  /** Both directions count, since the clock may have been set back. */
   #isListDue(ms: number): boolean {
     return Math.abs(this.deps.clock.now() - this.#listedAllAt) >= ms;
   }
@@ -153,7 +151,7 @@ export class RoutingLoop {
     if (requests.length > 0) this.#isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
     const bytes = fresh.reduce((sum, { body }) => sum + body.length, 0);
-    // These are left from a process that ended before it had read all interrupted requests.
+    // An earlier process ended before it had read all its interrupted requests.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted)))
       this.#mayBeInterrupted = true;
     this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;
@@ -177,12 +175,12 @@ export class RoutingLoop {
     const begun = this.#ahead;
     this.#ahead = undefined;
     if (begun !== undefined) return begun;
-    // Woken for the newest request: older ones that a list may have missed are looked for later.
+    // Continues after the last list. Requests that it may have missed are looked for later.
     const batch = await this.#begin(limit, this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs), stop);
     return batch.count === 0 && this.#isListDue(pollMs) ? this.#begin(limit, true, stop) : batch;
   }
 
-  /** Reads them while nothing else is being read: the end of the process counts as a failure of all that is being read. */
+  /** Nothing else is read meanwhile: if the process ends, all that is being read counts as failed. */
   async #readInterrupted(stop: AbortSignal): Promise<void> {
     while (this.#mayBeInterrupted && !stop.aborted) {
       const requests = await this.deps.store.listUnrouted(0, interruptedAt);
@@ -203,7 +201,7 @@ export class RoutingLoop {
     await batch.reading?.finish();
     this.#mayReadAhead = true;
     if (batch.failed.length > 0 && !stop.aborted) {
-      // A list has one of them at a time.
+      // A list has only one failed request, so the next list is due at once.
       this.#listedAllAt = Number.NEGATIVE_INFINITY;
       await this.#round.begin(batch.failed, stop).finish();
     }
@@ -211,7 +209,7 @@ export class RoutingLoop {
     return batch;
   }
 
-  /** Alerts that were read ahead must not overtake alerts that could not be recorded; the store has both. */
+  /** Drops what was read ahead: it must not overtake alerts that could not be recorded. The store still has both. */
   async #beginAnew(): Promise<void> {
     const begun = this.#ahead;
     this.#ahead = undefined;
@@ -228,7 +226,7 @@ export class RoutingLoop {
     }
   }
 
-  /** Marks the requests that the last process was reading at its end: one of them may have caused it. */
+  /** Flags the requests that the last process was reading at its end. One of them may have ended it. */
   async #flagInterrupted(stop: AbortSignal): Promise<void> {
     const { journal, clock } = this.deps;
     while (!stop.aborted) {

@@ -14,16 +14,17 @@ export interface UnreadableAlert {
   alerts?: number;
 }
 
-/** Characters of the body that are shown. One message of any chat has room for them. */
+/** Characters of the body that are shown. Any chat has room for them in one message. */
 const maxShownLength = 3_000;
 
 /**
- * The facts of an unreadable body: the beginning of its bytes as text, and the reason. The severity is `unknown`, which every channel
- * treats as possibly the worst. The key is unique, so the message never replaces another one. Time is linear and bounded.
+ * The facts of an unreadable body: its beginning as text, and the reason. The severity is `unknown`, which every
+ * channel treats as possibly the worst. The key is unique, so the message replaces no other one. Takes linear, bounded
+ * time.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${groupThousands(alerts)} alerts`;
-  // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
+  // No character takes more than four bytes. `stream` leaves out one that is cut at the end.
   const beginning = body.subarray(0, maxShownLength * 4);
   const text = toPlainText(new TextDecoder().decode(beginning, { stream: true }));
   const isCut = text.length > maxShownLength || beginning.length < body.length;
@@ -38,7 +39,7 @@ export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableA
   };
 }
 
-/** An alert of a request that could not be read; the message of the alert `shownBy` shows the whole request. */
+/** An alert of an unreadable request. The message of the alert `shownBy` shows the whole request. */
 export function describeContained(id: string, reason: string, shownBy: string): AlertFacts {
   return {
     ...bareFacts(id),
