@@ -3,8 +3,8 @@ import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { readRequest } from "./read/read-request.ts";
 
 /**
- * The payloads of a body's alerts, like those of `translateRequest`, for a caller that has the facts already. The body is read
- * at once. An alert's payload is put together when it is asked for. Undefined where there is none.
+ * The payloads of a body's alerts, as `translateRequest` gives them, without the facts. The body is read at once, and a
+ * payload is put together when it is asked for. Undefined where there is none.
  */
 export function readPayloads(body: Uint8Array, contentType: string | undefined): (item: number) => Json | undefined {
   const request = readRequest(body, contentType).content();

@@ -22,17 +22,17 @@ import { type BodyContent, readRequest } from "./read/read-request.ts";
 import { type Content, listContent } from "./read/unwrap-payload.ts";
 
 export interface ReadingOptions {
-  /** Places that are tried before facts are guessed, in bodies that are JSON or a form. */
+  /** Tried before facts are guessed, in JSON and forms. */
   mapping?: CompiledMapping;
-  /** Reads the shape of each payload. Default: shapes are not read. */
+  /** Default: shapes are not read. */
   shapes?: ShapeReader;
-  /** The source whose hook the body came by. Default: the account's hook, without other sources. */
+  /** The source whose hook got the body. Default: the account's hook, without other sources. */
   naming?: SourceNaming;
 }
 
 /**
- * Translates a request: one translation for each of its alerts, `countAlerts` of them and at least one. Pure, and never throws:
- * a body that cannot be read is described as well as possible. Work is linear in the body's length.
+ * One translation for each alert of a request, `countAlerts` of them and at least one. Pure, linear in the body's
+ * length, and never throws: an unreadable body is described as well as possible.
  */
 export function translateRequest(
   body: Uint8Array,
@@ -69,7 +69,7 @@ function translateAlerts(body: Uint8Array, contentType: string | undefined, opti
   });
 }
 
-/** Adds the number of alerts to the title, so the first of thousands does not look like the only one. */
+/** Adds the number of alerts to the title. The first of thousands must not look like the only one. */
 function nameUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
   if (count === undefined) return facts;
   const title = `${groupThousands(count)} alerts in one request, the first: ${facts.title}`;
@@ -114,7 +114,7 @@ interface PayloadContext {
   format: "json" | "form" | "text" | "broken-json";
   notes: string[];
   inBatch?: boolean;
-  /** The whole body, where the payload is only a part of it. Shown below the sender's text. */
+  /** The whole body, where the payload is only a part. Shown below the sender's text. */
   whole?: string;
 }
 
@@ -154,7 +154,7 @@ function toFacts(found: FoundFacts, { leaves, more }: Leaves, context: PayloadCo
   });
 }
 
-/** The whole body is shown as it came, since the saved part is partly a guess. */
+/** Shows the whole body as it came, since the saved part is partly a guess. */
 function translateBroken(
   found: JsonObject | undefined,
   text: string,
@@ -187,19 +187,19 @@ function describe(title: string, format: AlertFacts["format"], alertKey: string,
 const maxLines = 200;
 
 /**
- * A plain text. Its first line is the title and all of it is shown, so its `Name: value` lines give facts and no fields. The
- * first address in it is the link.
+ * The first line of a plain text is the title. All of it is shown, so its `Name: value` lines give facts and no fields.
+ * Its first address is the link.
  */
 function translateText(sent: string, notes: string[]): AlertFacts {
   const text = toPlainText(sent);
   const headline = headlineOfText(text);
   const measured = readMeasurement(headline.title);
-  // A sentence is no `Name: value` line, though "ETH price: 4012 (above 4000)" looks like one.
+  // "ETH price: 4012 (above 4000)" looks like a `Name: value` line and is a sentence.
   const pairs = measured === undefined ? text : text.slice(firstLineLength(text));
   const { leaves } = listLeaves(readLines(pairs));
   const found = findFacts([
     ...leaves,
-    // Read last, so a leading "[CRITICAL]" counts only when no line names a severity.
+    // Last, so that a leading "[CRITICAL]" counts only when no line names a severity.
     looseLeaf("title", headline.title),
   ]);
   const guesses = found.notes;
@@ -233,8 +233,8 @@ function firstLineLength(text: string): number {
 }
 
 /**
- * The `Name: value` and `name = value` lines of a plain text as an object, to find facts in it. The text itself is shown whole.
- * A name is one to four words at the line's beginning.
+ * The `Name: value` and `name = value` lines of a plain text, to find facts in. A name is one to four words at the
+ * beginning of a line.
  */
 export function readLines(text: string): JsonObject {
   const pairs = Object.create(null) as JsonObject;
@@ -256,8 +256,8 @@ const element = /<(?:[\w.-]{1,80}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,1000})?>
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
 
 /**
- * The elements of an XML text that contain only text, the first of each name. Undefined without a declaration or such an
- * element. `text` lacks the declaration. Linear in the text.
+ * The elements of an XML text that contain only text, the first of each name. Undefined without a declaration or such
+ * an element. `text` lacks the declaration. Linear.
  */
 function readXml(sent: string): { elements?: JsonObject; text: string } {
   const text = sent.replace(declaration, "");

@@ -7,11 +7,10 @@ import { createShapeReader } from "./find/shape.ts";
 import { type ReadingOptions, translateRequest } from "./translate.ts";
 
 export interface TranslatorOptions {
-  /** Places that are tried before facts are guessed. Default: none. */
+  /** Tried before facts are guessed. Default: none. */
   mapping?: FactMapping;
-  /** Named hooks. The mapping of each comes before the general one. */
+  /** The mapping of a hook comes before the general one. */
   sources: readonly Pick<Source, "name" | "mapping">[];
-  /** Whether the shape of each payload is read. */
   readsShapes: boolean;
 }
 
@@ -24,17 +23,16 @@ export class Translator {
     this.#names = new Set(options.sources.map(({ name }) => name));
   }
 
-  /** See `translateRequest`. */
   translate({ body, contentType, source }: StoredBody): Translation[] {
     return translateRequest(body, contentType, this.#optionsOf(source));
   }
 
-  /** Describes the next body of each of these shapes once more. */
+  /** Describes the next body of each shape again. */
   forgetShapes(ids: readonly string[]): void {
     for (const { shapes } of this.#ofSources.values()) shapes?.forget(ids);
   }
 
-  /** Alerts of a source that has left the configuration may still wait to be read. */
+  /** A source may have left the configuration while its alerts wait to be read. */
   #optionsOf(source: string | undefined): ReadingOptions {
     const known = this.#ofSources.get(source);
     if (known !== undefined) return known;

@@ -5,25 +5,24 @@ import { createUnzip } from "node:zlib";
 import { createFairTurns } from "../../ground/fair-turns.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
-/** The largest decompressed body, even where larger bodies are allowed without compression. */
+/** The limit of a decompressed body. It holds also where larger bodies are allowed without compression. */
 export const maxDecodedBytes = 16 * 1024 * 1024;
 
 /** Brotli and zstd are missing: their decoders take up to 16 MiB of memory for each body. */
 const decoded: readonly string[] = ["gzip", "x-gzip", "deflate"];
 
-/** The codings in a header, in lower case, without `identity`, which changes nothing. */
+/** In lower case, without `identity`, which changes nothing. */
 function codingsIn(header = ""): string[] {
   const names = header.split(",").map((coding) => coding.trim().slice(0, 40).toLowerCase());
   return names.filter((name) => name !== "" && name !== "identity");
 }
 
-/** Whether the door decompresses a body with this `Content-Encoding`. */
 export function isDecoded(contentEncoding: string | undefined): boolean {
   const [coding = "", another] = codingsIn(contentEncoding);
   return another === undefined && decoded.includes(coding);
 }
 
-/** The codings of the body and of its transfer. Node itself undoes only `chunked`. */
+/** The codings of body and transfer. Node undoes only `chunked`. */
 export function codingsOf({ headers }: IncomingMessage): readonly string[] {
   if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return none;
   const ofTransfer = codingsIn(headers["transfer-encoding"]).filter((name) => name !== "chunked");
@@ -33,23 +32,22 @@ export function codingsOf({ headers }: IncomingMessage): readonly string[] {
 const none: readonly string[] = [];
 
 export interface DecodeLimits {
-  /** The most bytes of the result. */
+  /** The limit of the result. */
   maxBytes: number;
-  /** Aborted when decoding has taken too long. */
   signal: AbortSignal;
-  /** Whether the result may take this much memory. Bytes. */
+  /** Whether the result may take so much memory. Bytes. */
   mayHold(bytes: number): boolean;
 }
 
 export type Decoding =
   | { kind: "read"; body: Buffer }
-  /** The body is not what its header says, is cut off, or took too long. */
+  /** `undecodable`: the body is not what its header says, is cut off, or took too long. */
   | { kind: "undecodable" | "too_large" | "no_room" };
 
-/** The decoder gets this much at a time. A hostile piece takes some 20 ms. */
+/** How much the decoder gets at a time. A hostile piece takes some 20 ms. */
 const pieceBytes = 64 * 1024;
 
-/** Undoes gzip or deflate, in Node's thread pool, up to `maxBytes`. Never throws. */
+/** Decompresses gzip or deflate in Node's thread pool. Never throws. */
 export async function decodeBody(sent: Buffer, { maxBytes, signal, mayHold }: DecodeLimits): Promise<Decoding> {
   const body = new GatheredBody(maxBytes);
   let ended: "too_large" | "no_room" | undefined;
@@ -77,15 +75,15 @@ export async function decodeBody(sent: Buffer, { maxBytes, signal, mayHold }: De
 }
 
 /**
- * Two of the four threads of the pool, which the disk needs as well. 8 MiB of hostile bodies take 3 seconds. As many bytes hold
- * thousands of ordinary bodies.
+ * Two of the pool's four threads, as the disk needs the pool too. 8 MiB of hostile bodies take 3 seconds. Ordinary
+ * bodies fit by the thousand.
  */
 const turnLimits = { atOnce: 2, mostOfOne: 8 * 1024 * 1024 };
 
-/** A body that takes longer is kept as it came. 16 MiB take 50 ms on an idle machine. */
+/** A body that takes longer stays compressed. 16 MiB take 50 ms on an idle machine. */
 const longestMs = 5_000;
 
-/** Decompresses one body of a source at a time: the sender is known only afterwards, and no source waits for another's bodies. */
+/** Decompresses one body of a source at a time, so no source waits for another's bodies. */
 export class Decoder {
   readonly #takeTurn = createFairTurns(turnLimits);
   readonly #decode: typeof decodeBody;
@@ -100,7 +98,7 @@ export class Decoder {
     limits: Omit<DecodeLimits, "signal">,
   ): Promise<Decoding | { kind: "too_many_compressed" }> {
     const turn = this.#takeTurn(source, sent.length, () => {
-      // Not `AbortSignal.timeout`: a signal that only a timer holds may be collected before it aborts.
+      // Not `AbortSignal.timeout`: if nothing but its timer refers to a signal, it may be collected before it aborts.
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), longestMs);
       return this.#decode(sent, { ...limits, signal: late.signal }).finally(() => clearTimeout(timer));

@@ -25,50 +25,48 @@ import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
-  /** The secret of the account's hook. Absent: `addSecret` adds it later. */
+  /** The account's hook's. Absent: `addSecret` adds it later. */
   secret?: Secret;
-  /** While it returns false, an unknown secret may be right, so the answer is 503. Default: always true. */
+  /** False: an unknown secret may be right, so the answer is 503. Default: always true. */
   knowsAllSecrets?(): boolean;
   /** Default none. */
   sources?: readonly DoorSource[];
-  /** The proxies that are trusted for a client's address, for checks of addresses. Default: none. */
+  /** Proxies that are trusted for a client's address. Default: none. */
   proxies?: ProxyTrust;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** Paths into the payload to the sender's event id, tried after the usual headers. Default none. */
+  /** Paths to the sender's event id, tried after the usual headers. Default none. */
   idempotencyPaths?: string[];
-  /** The most requests that wait for the disk. More are answered 503. Default 10,000. */
+  /** Requests that wait for the disk. Further ones are answered 503. Default 10,000. */
   maxWaiting?: number;
   /**
-   * Bytes of all bodies that are being read or stored, and a quarter more for small ones. See `BodyRoom` for bodies that end
-   * where room is short. Default 64 MiB, or four of the largest.
+   * Bytes of all bodies that are being read or stored. Small bodies get a quarter more. Default 64 MiB, or four of the
+   * largest bodies. See `BodyRoom`.
    */
   maxHeldBytes?: number;
-  /** The relay's id in a proof (`core/hook-proof.ts`), new after each start. Default: made here. */
+  /** For a proof (`core/hook-proof.ts`), new after each start. Default: made here. */
   relayId?: string;
 }
 
 export interface DoorDeps extends Omit<NamedHookDeps, "addressOf"> {
   store: Inbox;
-  /** Decompresses a body. Default: `decodeBody`. */
   decode?: typeof decodeBody;
 }
 
 export const hookPrefix = "/hooks/";
 /**
- * The handler of `POST /hooks/<secret>`, on Node's own request and response: the framework's objects cost more here than
- * storing the alert (docs/adr/0002-hook-on-node-http.md). It judges secret, method and coding from the head. It reads and
- * decompresses the body within its bounds (docs/adr/0023-compressed-bodies.md), stores it with its headers and key, and
- * answers.
+ * The handler of `POST /hooks/<secret>`, on Node's own request and response: a framework's objects cost more here than
+ * storing the alert (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head. The body
+ * is read and decompressed within bounds (docs/adr/0023-compressed-bodies.md), and stored with its headers and key.
  *
- * 202 after the commit. 401 for a sender that does not pass its source's check, whose request is kept for people. 404 for any
- * other secret. 405 for another method. 413 over the size. 415 with a Content-Encoding other than gzip and deflate. 431 with
- * too many fields. 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few. A
- * program that knows the secret may also ask for a proof that this relay knows it (`core/hook-proof.ts`).
+ * 202 after the commit. 401 for a sender that does not pass its source's check. 404 for an unknown secret. 405 for
+ * another method. 413 over the size. 415 for a Content-Encoding other than gzip and deflate. 431 for too many fields.
+ * 503 with Retry-After when it cannot be stored. No other 4xx: some senders give up after a few. A program that knows
+ * the secret may also ask for a proof that the relay knows it (`core/hook-proof.ts`).
  */
 export class Door {
   readonly counters: Readonly<DoorCounters>;
-  /** The counters of each named hook, in the order of the hooks. */
+  /** In the order of the hooks. */
   readonly sources: ReadonlyMap<string, Readonly<HookReport>>;
   readonly #counters = new DoorCounters();
   readonly #deps: DoorDeps;
@@ -103,7 +101,7 @@ export class Door {
   }
 
   /**
-   * Answers a request whose path begins with `hookPrefix`, now or later.
+   * For a path that begins with `hookPrefix`.
    * @param given the path after the prefix, not decoded
    */
   handle(request: IncomingMessage, response: ServerResponse, given: string): void {
@@ -120,24 +118,22 @@ export class Door {
     }
   }
 
-  /** Called when a connection was answered 503 unread. */
+  /** For a connection that was answered 503 before it was read. */
   noteTurnedAway(): void {
     this.#refusals.counts.note("turned_away");
   }
 
-  /** The number of requests that are being read or stored. */
+  /** Requests that are being read or stored. */
   inFlight(): number {
     return this.#waiting;
   }
 
-  /**
-   * Answers 503 to a request whose body has not come whole, since the relay is being stopped. The rest of the body is dropped.
-   */
+  /** Answers 503 while the relay is being stopped. The rest of the body is dropped. */
   refuse(response: ServerResponse): void {
     this.#refusals.refuse(response, "stopping");
   }
 
-  /** Resolves when each body that came whole has been stored, or not, and answered. */
+  /** Resolves when each body that came whole is answered. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#storing === 0) resolve();
@@ -145,18 +141,17 @@ export class Door {
     });
   }
 
-  /** Also accepts this secret from now on. The old one is accepted until the relay restarts. */
+  /** Accepts this secret too. The old one stays valid until the relay restarts. */
   addSecret(secret: Secret): void {
     if (this.#secrets.find(secret.reveal()) === undefined) this.#secrets.add(secret);
   }
 
-  /** Replaces the secrets of a named hook. */
   setSecretsOf(name: string, secrets: readonly Secret[]): void {
     const source = this.#hooks.find((hook) => hook.name === name);
     if (source !== undefined) this.#secrets.replace(source, secrets);
   }
 
-  /** The key of a request that its source's check has refused. Undefined without a key. */
+  /** The key of a request that did not pass its source's check. Undefined without a key. */
   keyOf({ source: name, headers: pairs, body, contentType }: KeyedRefusal): string | undefined {
     const source = this.#options.sources?.find((one) => one.name === name);
     if (source === undefined) return undefined;
@@ -165,7 +160,6 @@ export class Door {
     return explicitKey(headers, readRequest(body, contentType), this.#options.idempotencyPaths, source, signed);
   }
 
-  /** The refused requests, by reason and time. */
   refusals(): DoorRefusalView[] {
     return this.#refusals.counts.view();
   }
@@ -179,7 +173,7 @@ export class Door {
     else this.#refusals.refuse(response, question === undefined ? "unknown_secret" : "unknown_question");
   }
 
-  /** Keeps nothing of the body, so it takes no room from alerts. */
+  /** Keeps nothing of the body, so that it takes no room from alerts. */
   #prove(request: IncomingMessage, response: ServerResponse, { nonce, secret }: Required<ProofQuestion>): void {
     const { relayId: relay, maxBodyBytes } = this.#options;
     if (request.method === "GET") {
@@ -206,7 +200,7 @@ export class Door {
     const arrival = { request, response, source, place, isCompressed };
     this.#waiting += 1;
     readRequestBody(request, this.#limitOf(isCompressed), { room: this.#room, place }, (reading) => {
-      // The request was refused while it was read. Storing it now would contradict the answer.
+      // The request was refused while it was read. Storing it would contradict the answer.
       if (response.headersSent) this.#leave(place);
       else if (reading.kind === "read" && this.#storing < this.#options.maxWaiting)
         void this.#accept(arrival, reading.body);
@@ -217,7 +211,7 @@ export class Door {
     });
   }
 
-  /** Accepts, and in any case frees what the request held. */
+  /** Frees what the request held, also when it is not accepted. */
   async #accept(arrival: Arrival, sent: Buffer): Promise<void> {
     const { request, response, source, place } = arrival;
     this.#storing += 1;
@@ -245,7 +239,7 @@ export class Door {
     }
   }
 
-  /** Undefined when the request was answered. */
+  /** Undefined when the request was answered instead. */
   async #decode(arrival: Arrival, sent: Buffer): Promise<Buffer | undefined> {
     const result = await this.#decoder.decode(sent, arrival.source?.name ?? "", {
       maxBytes: this.#limitOf(true),
@@ -325,7 +319,7 @@ export class Door {
 
 type KeyedRefusal = Pick<RefusedDetail, "source" | "headers" | "body" | "contentType">;
 
-/** A request of an alert, from its head to its answer. */
+/** One request, from its head to its answer. */
 interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;

@@ -1,15 +1,15 @@
 import type { Now } from "../../core/clock.ts";
 import type { Door } from "./door.ts";
 
-/** More requests at the door at once are a flood. */
+/** A flood: more requests at the door at once. */
 const floodedAbove = 8;
-/** More accepted requests in a second are a flood, too: on one core routing could not keep up. */
+/** A flood too: more accepted requests in a second. Routing on one core cannot keep up with more. */
 const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
 
 /**
- * Whether alerts come so fast that storing comes before routing (docs/adr/0003-accept-before-routing.md). The number of
- * requests alone does not show it: with a new connection for each, most still wait in the kernel.
+ * Whether alerts come so fast that storing comes before routing (docs/adr/0003-accept-before-routing.md). Requests at
+ * the door do not show it alone: with a new connection for each, most wait in the kernel.
  */
 export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now: Now): () => boolean {
   let since = now();

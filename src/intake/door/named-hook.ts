@@ -12,14 +12,12 @@ import { readRequest } from "../read/read-request.ts";
 import { keepHeaders } from "./request-parts.ts";
 import { type CheckResult, createSenderCheck, wants200 } from "./sender-check.ts";
 
-/** A named hook as configured. */
 export interface DoorSource extends KeyedSource, Pick<Source, "checks"> {
-  /** Each of them is accepted. */
+  /** Each is accepted. */
   secrets: readonly Secret[];
 }
 
 export interface NamedHookDeps {
-  /** Keeps requests that did not pass their source's check. */
   refused: Pick<RefusedLog, "recordRefused">;
   /** The client's address, see `ClientAddressOf`. */
   addressOf(request: IncomingMessage): string;
@@ -29,15 +27,15 @@ export interface NamedHookDeps {
 }
 
 /**
- * How many refused requests a source keeps at once. After that, one is kept in each interval: a flood is counted, and neither
- * fills nor wears the disk. One address may use half, so a stranger's flood leaves room for the sender's own requests.
+ * Refused requests that a source keeps at once. Afterwards one is kept in each interval, so a flood does not fill the
+ * disk. One address may use half of it. A stranger thus leaves room for the sender's own requests.
  */
 const keptAtOnce = 100;
 const keptEveryMs = 1_000;
-/** With more addresses, the oldest are forgotten and begin anew. */
+/** With more addresses, the oldest are forgotten. */
 const mostAddresses = 100;
 
-/** How many requests may be kept now. Unused credit returns over time. */
+/** How many requests may be kept now. Credit comes back over time. */
 class Credit {
   readonly #share: number;
   #left: number;
@@ -49,7 +47,6 @@ class Credit {
     this.#at = at;
   }
 
-  /** The credit at this moment. */
   at(at: number): number {
     const earned = (Math.max(0, at - this.#at) / keptEveryMs) * this.#share;
     this.#left = Math.min(keptAtOnce * this.#share, this.#left + earned);
@@ -62,19 +59,18 @@ class Credit {
   }
 }
 
-/** A named hook at the door. */
 export class NamedHook implements KeyedSource {
   readonly name: string;
   readonly keyPlaces: KeyedSource["keyPlaces"];
   readonly counters: HookReport = { accepted: 0, refused: {} };
   /** See `ReadySender`. */
   readonly wants200: boolean;
-  /** Whether the request is the sender's. Absent: every request with the secret is accepted. */
+  /** Absent: every request with the secret is the sender's. */
   readonly judge?: (request: IncomingMessage, body: Buffer, sent: Buffer) => CheckResult;
   readonly #deps: NamedHookDeps;
   readonly #ofAll: Credit;
   readonly #ofAddresses = new Map<string, Credit>();
-  /** Refused requests since the last kept one. */
+  /** Since the last kept one. */
   #unkept = 0;
 
   constructor({ name, keyPlaces, checks }: DoorSource, deps: NamedHookDeps) {
@@ -96,8 +92,8 @@ export class NamedHook implements KeyedSource {
   }
 
   /**
-   * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store does:
-   * otherwise nobody would know of the request.
+   * Counts a refused request, and keeps it for people as far as a flood allows. Rejects as the store does, so that the
+   * sender is answered 503.
    */
   async keepRefused(request: IncomingMessage, body: Buffer, { reason, detail }: Failure): Promise<void> {
     const { refused, addressOf, now, newId, log } = this.#deps;
@@ -122,7 +118,7 @@ export class NamedHook implements KeyedSource {
         address,
         contentType,
         headers: keepHeaders(request.rawHeaders),
-        // A copy, as a window on a larger block would send the whole block to the store.
+        // A copy: a window on a larger block would send the whole block to the store.
         body: new Uint8Array(body),
         items: readRequest(body, contentType).countAlerts(),
         unkept: before,
@@ -148,14 +144,12 @@ export class NamedHook implements KeyedSource {
 
 type Failure = Extract<CheckResult, { ok: false }>;
 
-/** An accepted secret and its hook. */
 interface HookSecret {
   bytes: Buffer;
   /** Absent: the account's hook. */
   source?: NamedHook;
 }
 
-/** The secrets that open the hooks. */
 export class HookSecrets {
   #all: HookSecret[] = [];
 
@@ -163,7 +157,6 @@ export class HookSecrets {
     this.#all.push({ bytes: Buffer.from(secret.reveal()), source });
   }
 
-  /** Replaces all secrets of a source by these. */
   replace(source: NamedHook, secrets: readonly Secret[]): void {
     this.#all = this.#all.filter((one) => one.source !== source);
     for (const secret of secrets) this.add(secret, source);
@@ -174,9 +167,9 @@ export class HookSecrets {
   }
 
   /**
-   * Compares in a time that does not depend on the place of a difference. It may show whether a guess has the length of a
-   * secret, which is the same for all generated ones. Hiding it behind a hash would cost more than a hundredth of a request's
-   * time. All secrets are compared in any case: a tenth of a microsecond each.
+   * The time does not depend on the place of a difference. It may show the length of a secret, which is the same for
+   * all generated ones. A hash would hide that, and cost more than a hundredth of a request's time. A comparison takes
+   * a tenth of a microsecond.
    */
   find(given: string): HookSecret | undefined {
     const bytes = Buffer.from(given);

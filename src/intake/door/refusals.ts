@@ -5,7 +5,7 @@ import type { Log } from "../../core/log.ts";
 import { bodyRoomFull } from "../../ground/net/body-room.ts";
 import { answer, closeUnlessComplete } from "./answer.ts";
 
-/** Counts of requests at the door since the start, for `/metrics`. */
+/** Counts since the start, for `/metrics`. */
 export class DoorCounters {
   accepted = 0;
   alerts = 0;
@@ -13,34 +13,37 @@ export class DoorCounters {
   tooLarge = 0;
   compressed = 0;
   notStored = 0;
-  /** The refused requests that the store did not take. */
+  /** Requests that the store did not take. */
   storeRefused = 0;
   unknownSecret = 0;
-  /** Requests that did not pass their source's check. They are kept for people as far as a flood allows. */
+  /** Requests that did not pass their source's check. */
   senderRefused = 0;
   aborted = 0;
 }
 
-/** The most fields of a head. An empty field of six bytes takes fifty times its length. Senders and their proxies send 50. */
+/**
+ * Fields of a head. Senders and their proxies send 50. An empty field of six bytes takes fifty times its length in
+ * memory.
+ */
 export const mostFields = 200;
 
 interface Row extends Effects {
   status: number;
   code: string;
-  /** The message for the sender. */
+  /** For the sender. */
   says: string;
 }
 
 interface Effects {
-  /** Seconds, unless the caller gives another time. Default: the answer has no Retry-After. */
+  /** Seconds. Default: no Retry-After, unless the caller gives one. */
   retryAfter?: number;
   counters?: readonly (keyof DoorCounters)[];
-  /** The reason in the counts of pages and commands. Default: not counted there. */
+  /** The reason in the counts on pages. Default: not counted there. */
   shownAs?: DoorRefusal;
-  /** Level and event of the log. Default: none. */
+  /** Default: not logged. */
   log?: readonly ["warn" | "error", event: string];
   /**
-   * The connection stays, and the rest of the body is dropped: a sender that is cut off while it writes may never see the
+   * Keeps the connection and drops the rest of the body: a sender that is cut off while it writes may never see the
    * answer.
    */
   keepsConnection?: true;
@@ -58,13 +61,13 @@ const log = ["warn", "alert.refused"] as const;
 const wrong = "invalid_request";
 const away = "store_unavailable";
 
-/** All answers of the door except 2xx. The door replaces `…`. */
+/** All answers of the door except 2xx. The caller replaces `…`. */
 const table = {
   unknown_secret: row(404, "not_found", "There is nothing here.", {
     counters: ["unknownSecret"],
     shownAs: "unknown_secret",
   }),
-  /** A question for another relay's proof, which is no guess. */
+  /** A question for the proof of another relay. It does not count as a guess. */
   unknown_question: row(404, "not_found", "There is nothing here."),
   unknown_yet: row(503, away, "Tocsin waits for its database, which has the secrets of its hooks; send it again.", {
     ...unstored,
@@ -81,7 +84,7 @@ const table = {
     log,
   }),
   too_large: row(413, "too_large", "…", { counters: ["tooLarge"], shownAs: "too_large", log }),
-  /** The request is no alert, so it is not counted. */
+  /** No alert, so it is not counted. */
   proof_too_large: row(413, "too_large", "…"),
   no_room: row(503, away, bodyRoomFull, full),
   too_many_waiting: row(503, away, "Too many alerts are waiting for the disk; send it again.", full),
@@ -105,15 +108,14 @@ const table = {
 export type Refusal = keyof typeof table;
 
 export interface RefusalDetails {
-  /** Replaces `…` in the message. */
+  /** In place of `…`. */
   detail?: string;
-  /** Default: the table's value. */
+  /** Default: the table's. */
   retryAfterMs?: number;
-  /** Logged besides the reason. */
+  /** Logged next to the reason. */
   logged?: Readonly<Record<string, unknown>>;
 }
 
-/** Refuses by the table: counts, logs, answers. */
 export class Refusals {
   readonly counts: RefusalCounts;
   readonly #counters: DoorCounters;
@@ -141,10 +143,7 @@ export class Refusals {
 const hourMs = 3_600_000;
 const dayHours = 24;
 
-/**
- * Counts refused requests by reason and hour. It has only numbers and times, in a bounded size: guesses fill nothing, and
- * nothing of the requests is kept.
- */
+/** Counts refused requests by reason and hour. Keeps only numbers and times, so guesses fill nothing. */
 export class RefusalCounts {
   readonly #counts = new Map(
     doorRefusals.map((reason) => [

@@ -4,18 +4,17 @@ import type { ArrivedBody } from "../../core/arrived-body.ts";
 import type { BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
-/** `no_room`: other bodies needed the room, see `BodyRoom`. */
+/** `no_room`: other bodies need the room, see `BodyRoom`. */
 export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" | "no_room" | "aborted" };
 
 /**
- * A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it writes
+ * A body that is too large is read to its end up to this many times the limit: a sender that is cut off while it writes
  * may never see the answer.
  */
 const patience = 8;
 
 /**
- * Reads a body up to `maxBytes`, whatever length its headers claim. The part beyond the limit or the room is counted and
- * dropped.
+ * Reads a body up to `maxBytes`, whatever length its headers claim. Anything beyond is dropped.
  *
  * @param place the body's place in `room`. `done` has to leave it
  * @param done called once. A promise would cost more than the reading
@@ -69,8 +68,8 @@ export function readRequestBody(
 /**
  * Reads a body to its end and keeps nothing of it.
  *
- * @param done called once with its size and hash, or with undefined when it is larger than `maxBytes`. Never called for a body
- *   that is cut off
+ * @param done called once with size and hash, or with undefined for a body over `maxBytes`. Not called for a body that
+ * is cut off
  */
 export function hashRequestBody(
   request: IncomingMessage,
@@ -95,8 +94,8 @@ export function hashRequestBody(
 function ignore(): void {}
 
 /**
- * Names of headers whose values are credentials of the sender. The values are kept as `***`. A key counts as a credential if
- * its name says what it opens: an `idempotency-key` or `x-event-key` opens nothing.
+ * Names of headers with credentials of the sender. Their values are kept as `***`. A key is a credential if its name
+ * says what it opens: `idempotency-key` and `x-event-key` open nothing.
  */
 const credentials = [
   /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt/i,
@@ -104,13 +103,13 @@ const credentials = [
   /(private|routing|service|shared|signing|subscription|write)[-_]?key/i,
 ];
 
-/** The hook's address as a proxy repeats it (`X-Original-URI`, `X-Forwarded-Uri`) or a browser does (`Referer`). */
+/** The hook's address in a header of a proxy (`X-Original-URI`, `X-Forwarded-Uri`) or a browser (`Referer`). */
 const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
 
 const masked = "***";
 
 /**
- * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked.
+ * The pairs in their order as JSON. Credentials and the hook's secret are masked.
  *
  * @param rawHeaders Node's flat list of names and values
  */

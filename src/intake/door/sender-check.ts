@@ -7,21 +7,20 @@ import { createIpRanges } from "../../ground/net/ip-ranges.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { headerText } from "../key/explicit-key.ts";
 
-/** The parts of a request that a check looks at. */
 export interface CheckedRequest {
   /** Names in lower case. */
   headers: IncomingHttpHeaders;
   body: Uint8Array;
-  /** The body as it came, if it was compressed. Default: `body`. */
+  /** The body before it was decompressed. Default: `body`. */
   sent?: Uint8Array;
-  /** The client's address, as far as trusted proxies name it. Only a check of addresses calls it. */
+  /** As far as trusted proxies name it. Called only by a check of addresses. */
   address(): string;
   /** Epoch milliseconds. */
   at: number;
 }
 
 export type CheckResult =
-  /** `key`: identifies the message by its signature, so a repeated request is recognised. */
+  /** `key`: names the message by its signature. The same request again is then a duplicate. */
   | { ok: true; key?: string }
   /** `detail` is for people. It contains nothing that was sent or is expected. */
   | { ok: false; reason: RefusedReason; detail: string };
@@ -31,7 +30,7 @@ export type SenderCheck = (request: CheckedRequest) => CheckResult;
 const passed: CheckResult = { ok: true };
 const fail = (reason: RefusedReason, detail: string): CheckResult => ({ ok: false, reason, detail });
 
-/** All rules must be passed. The result of the first that fails counts. Never throws. */
+/** All rules must be passed. The first that fails gives the result. Never throws. */
 export function createSenderCheck(rules: readonly CheckRule[]): SenderCheck {
   const checks = rules.map(createCheck);
   return (request) => {
@@ -69,7 +68,7 @@ function createCheck(rule: CheckRule): SenderCheck {
   }
 }
 
-/** https://github.com/standard-webhooks/standard-webhooks, and the older names of Svix for the same headers. */
+/** https://github.com/standard-webhooks/standard-webhooks, also under Svix's older header names. */
 function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   const keys = secrets.map((secret) => Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return ({ headers, body, at }) => {
@@ -88,7 +87,8 @@ function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): Send
     if (!isSigned) return fail("wrong_signature", `no signature in ${family}-signature is one of this source's`);
     if (holdsTime.test(id))
       return fail("malformed_signature", `the header ${family}-id holds a time between dots, as the signed text does`);
-    // Both families sign the same text. Two different keys would let a repeated request in once more under the other's names.
+    // Both families of headers sign the same text, so the key is the same. Otherwise a request could be repeated under
+    // the other names.
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `webhook-id:${id}` };
   };
 }
@@ -97,19 +97,19 @@ function familyOf(headers: IncomingHttpHeaders): "svix" | "webhook" {
   return headers["webhook-signature"] === undefined && headers["svix-signature"] !== undefined ? "svix" : "webhook";
 }
 
-/** The key that `standardWebhooks` returns, whether or not the signature is right: for requests that a person releases. */
+/** The key that `standardWebhooks` returns, without a check of the signature: for requests that a person releases. */
 export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHeaders): string | undefined {
   const id = headerText(headers[`${familyOf(headers)}-id`]);
   return id !== "" && rules.some(({ type }) => type === "standard-webhooks") ? `webhook-id:${id}` : undefined;
 }
 
 /**
- * A text that was signed as `id.time.body` could be sent again with the beginning of the body as a part of the id, if that
- * beginning contains another time between dots.
+ * Finds another time in the id. The signed text is `id.time.body`, so a stranger could move the beginning of a body
+ * into the id.
  */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
 
-/** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…`, over the time, a dot and the body. */
+/** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…` over the time, a dot and the body. */
 function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   return ({ headers, body, at }) => {
     const text = headerText(headers["stripe-signature"]);
@@ -122,13 +122,16 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
     const expected = secrets.map((secret) => hmac("sha256", secret.reveal(), `${time}.`, body));
     if (!given.some((hex) => isAnyOf(Buffer.from(hex, "hex"), expected)))
       return fail("wrong_signature", "no v1 in stripe-signature is one of this source's");
-    // The key is the signed content, not a signature: where several signatures are given anyone can leave one out.
+    // The key is the signed content. A stranger can leave out one of several signatures.
     const digest = hash("sha256", body);
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `stripe-signature:${time}.${digest}` };
   };
 }
 
-/** Checks a signature over the body, alone or with headers. Without a time, anyone who has seen such a request can repeat it. */
+/**
+ * A signature over the body, alone or with headers. Where no time is signed, a stranger who has seen the request can
+ * repeat it.
+ */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
   const isKnown = signsMessage(rule);
@@ -161,7 +164,7 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
   };
 }
 
-/** `Buffer.from` alone stops at an unknown character, and so accepts a right signature with anything after it. */
+/** `Buffer.from` stops at an unknown character. It would accept a right signature with anything after it. */
 function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefined {
   const bytes = Buffer.from(text, encoding);
   const given = encoding === "hex" ? text.toLowerCase() : text.replaceAll("-", "+").replaceAll("_", "/");
@@ -171,7 +174,6 @@ function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefin
 
 const closingBrace = 0x7d;
 
-/** Whether one of these senders accepts only 200. */
 export function wants200(rules: readonly CheckRule[]): boolean {
   return rules.some(({ type }) => readySenderOf(type)?.wants200);
 }
@@ -192,7 +194,7 @@ function authorization(rule: Extract<CheckRule, { type: "basic" | "bearer" }>): 
   };
 }
 
-/** Judged after the signature, so the time is the sender's own. Undefined: it is near enough. */
+/** Called after the check of the signature. Undefined: the time is near enough. */
 function judgeTime(text: string, at: number, toleranceMs: number): CheckResult | undefined {
   const signedAt = readSignedTime(text);
   if (signedAt === undefined) return fail("malformed_signature", "the time that was signed cannot be read");
@@ -209,11 +211,11 @@ function judgeTime(text: string, at: number, toleranceMs: number): CheckResult |
   return undefined;
 }
 
-/** Seconds or milliseconds since 1970, ISO 8601, the date of HTTP, or a time as Go prints it. Epoch milliseconds. */
+/** Reads seconds or milliseconds since 1970, ISO 8601, an HTTP date, or a time as Go prints it. Epoch milliseconds. */
 function readSignedTime(text: string): number | undefined {
   if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
   if (/^\d{13}$/.test(text)) return Number(text);
-  // 2023-10-25 08:30:30.386157172 +0000 UTC m=+3512798.196320121
+  // Go: 2023-10-25 08:30:30.386157172 +0000 UTC m=+3512798.196320121
   const [, day, time, hours, minutes] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?) ?(?:Z|([+-]\d\d):?(\d\d))/.exec(text) ?? [];
   const read =
@@ -229,14 +231,14 @@ function hmac(algorithm: string, key: string | Buffer, before: string, body: Uin
   return createHmac(algorithm, key).update(before).update(body).digest();
 }
 
-/** Compares with all of them, in a time that does not show the place of a difference. */
+/** Compares with all, in a time that does not show the place of a difference. */
 function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
   let isFound = false;
   for (const one of expected) if (one.length === given.length && timingSafeEqual(one, given)) isFound = true;
   return isFound;
 }
 
-/** Compares hashes, which have one length, so even the length is hidden. */
+/** Compares hashes, whose length is the same for all, so the time does not show a length. */
 function isOneOf(given: string, expected: readonly string[]): boolean {
   const digest = (text: string) => hash("sha256", text, "buffer");
   return isAnyOf(digest(given), expected.map(digest));

@@ -13,30 +13,29 @@ import { isKindOfNotification, leadingWord, readStatus, statusOfLeadingWord, wit
 import { findMetricKey, readLink } from "./read-value.ts";
 import { splitUnit } from "./sentence.ts";
 
-/** The facts of a payload's leaves under usual names, before titles and keys are made. */
+/** The facts at usual names of a payload, before titles and keys are made. */
 export interface FoundFacts
   extends Omit<AlertFacts, "title" | "format" | "alertKey" | "fields" | "unlistedFields">,
     Pick<Translation, "mapped"> {
   title?: string;
-  /** A title that is only a kind of event ("price.alert"), used when there is no other. */
+  /** A title that only names a kind of event ("price.alert"). Used when there is no other. */
   weakTitle?: string;
   /** Only from a mapping. */
   alertKey?: string;
-  /** Leaves whose content is in a fact. The field list needs no line for them. */
+  /** Leaves that are shown as a fact. The field list leaves them out. */
   used: Set<Leaf>;
-  /** The leaf of the value. Its name may say what the number is. */
+  /** The leaf of `value`. Its name may say what the number is. */
   valueLeaf?: Leaf;
-  /** A leaf in a severity's place with an unknown word. Absent where another place gives a severity. */
+  /** A leaf in the place of a severity with an unknown word. Absent where another place gives the severity. */
   unreadSeverity?: Leaf;
-  /** The leaf from which each fact was read, if it was read from one. */
+  /** The leaf of each fact that was read from one. */
   reads: FactRead[];
 }
 
-/** The names of sources, by the hook of the alerts. */
 export interface SourceNaming {
-  /** The hook's name. Absent: the alert came by the account's hook, and has the name that it gives itself. */
+  /** The name of the alert's hook. Absent: the account's hook. The alert then has the name that it gives itself. */
   is?: string;
-  /** Names of sources, which no other sender may claim, as rules distinguish senders by them. */
+  /** Names of sources. No other sender may claim one, since rules tell senders apart by them. */
   taken: ReadonlySet<string>;
 }
 
@@ -52,11 +51,11 @@ const readName = (leaf: Leaf) => (leaf.kind === "string" ? readShort(leaf) : und
 type GuessedFact = Exclude<FactName, "weakTitle">;
 
 /**
- * Takes for each fact the best leaf that has one of its names *and* reads as one. A `time` that is no instant, a `link` that is
- * no address or a `severity` of unknown meaning is skipped and stays in the field list. Pure.
+ * Takes for each fact the best leaf that has one of its names and reads as one. A `time` that is no instant, a `link`
+ * that is no address or a `severity` with an unknown word stays in the field list. Pure.
  *
- * @param places the findings of a mapping. They come before every guess, and are read by the same rules
- * @param words the mapping's words for a severity
+ * @param places findings of a mapping. They come before every guess
+ * @param words the mapping's words for severities
  */
 export function findFacts(
   leaves: Leaf[],
@@ -100,7 +99,7 @@ export function findFacts(
   const token = mapped.token ?? take("token", readShort) ?? takePair();
   const link = mapped.link ?? take("link", (leaf) => readLink(leaf.text));
   const externalId = mapped.externalId ?? take("externalId", readShort);
-  // A source has its configured name. The sender's own name stays among the fields.
+  // Alerts of a source have its configured name. The name that they give themselves stays among the fields.
   const claimed = naming?.is === undefined ? (mapped.source ?? take("source", readName)) : undefined;
   const isOfAnother = claimed !== undefined && naming?.taken.has(claimed.trim().toLowerCase()) === true;
   if (isOfAnother) notes.push(`it calls itself ${claimed}, the name of a source, and did not arrive at that hook`);
@@ -140,8 +139,8 @@ export function findFacts(
 }
 
 /**
- * Splits a value with its unit ("24.3M USD") in two, and removes the same unit from the others. Where one of them has another
- * unit, nothing changes.
+ * Splits a value with its unit ("24.3M USD") in two, and removes that unit from the other numbers. Changes nothing
+ * where one of them has another unit.
  */
 function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
   const { threshold, previousValue, value, unit } = all;
@@ -160,8 +159,8 @@ function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value
 const nothingMapped: Partial<ReturnType<typeof readMapped>> = {};
 
 /**
- * The facts of a mapping, with their paths in `by`. A value that does not read as its fact is skipped with a note. Used leaves
- * are no guess for other facts. Severity and status keep their line, since the sender's own word may say more.
+ * The facts of a mapping. A value that does not read as its fact is skipped with a note. A used leaf is no guess for
+ * other facts. Severity and status keep their line, since the sender's word may say more.
  */
 function readMapped(
   places: MappedPlaces,
@@ -221,7 +220,7 @@ function noteOfUtc(leaf: Leaf): string {
 }
 
 /**
- * Combines the found facts with the title's measurement for the alert. Member by member: spreading objects of this size costs
+ * Combines the found facts with the measurement in the title. Member by member: spreading objects of this size costs
  * more than finding their contents.
  */
 export function composeFacts(
@@ -267,7 +266,7 @@ function firstReadable<T>(
 
 function readTitle(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || /^\s*(?:https?:\/\/\S+|[\d.,+-]+)\s*$/.test(leaf.text)) return undefined;
-  // A thing whose name is a metric key has no title yet. Its title is made from the key.
+  // A name that is a metric key is no title. The title is made from the key.
   if (leaf.names.at(-1) === "name" && readMetricKey(leaf.text.trim()) !== undefined) return undefined;
   return toPlainText(leaf.text) || undefined;
 }
@@ -277,31 +276,34 @@ function readShort(leaf: Leaf): string | undefined {
   return toPlainLine(leaf.text) || undefined;
 }
 
-/** The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is an alert's subject, not its identity. */
+/** In the pricing interface, "WBTC/USD" is the `id` of a ticker. */
 function readPair(leaf: Leaf): string | undefined {
   return /^[A-Za-z0-9.]{1,20}\/[A-Za-z]{3,10}$/.test(leaf.text) ? leaf.text : undefined;
 }
 
-/** `name` and `key` are so common that only a value in the form of a metric key counts. */
+/** `name` and `key` count only with a value in the form of a metric key. */
 function readMetric(leaf: Leaf): string | undefined {
   const name = leaf.names.at(-1);
   const common = (name === "name" || name === "key") && leaf.names.at(-2) !== "metric";
   return common && readMetricKey(leaf.text.trim()) === undefined ? undefined : readShort(leaf);
 }
 
-/** A quantity is a number, or a text with a digit: "3.2", "$1,200", "12 %". */
+/** A number, or a text with a digit: "3.2", "$1,200", "12 %". */
 function readQuantity(leaf: Leaf): string | undefined {
   if (leaf.kind === "number") return cut(leaf.text, maxShortFact);
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
 }
 
-/** The newest value in CloudWatch's reason: "Threshold Crossed: 1 datapoint [0.041 (21/11/26 00:00:00)] was less than …". */
+/**
+ * The newest value in CloudWatch's reason: "Threshold Crossed: 1 datapoint [0.041 (21/11/26 00:00:00)] was less than
+ * …".
+ */
 function datapointIn(text: string | undefined): string | undefined {
   if (text?.startsWith("Threshold Crossed: ") !== true) return undefined;
   return /\bdatapoints? \[(-?\d{1,30}(?:\.\d{1,30})?(?:E-?\d{1,3})?)[\] ,]/.exec(text.slice(0, 200))?.[1];
 }
 
-/** "price" for `currentPrice`. Empty for `value` and other names that may mean anything. */
+/** "price" for `currentPrice`. Empty for `value` and other names without a quantity. */
 const quantityOfName = perPlace(({ names }) => quantitiesIn(names.at(-1)?.replace(/^close$/, "price") ?? "")[0] ?? "");
 
 function quantitiesIn(words: string): string[] {
@@ -310,9 +312,8 @@ function quantitiesIn(words: string): string[] {
 }
 
 /**
- * Whether a leaf measures another quantity than the alert's subject: a price next to a TVL did not fall below 25 million. The
- * metric names the subject, or the title where there is a threshold. Without either, nobody knows which of two quantities is
- * meant.
+ * Whether a leaf measures another quantity than the alert is about, such as a price next to a TVL. The metric names the
+ * alert's quantity, or the title where there is a threshold.
  */
 function isOfOtherQuantity(
   leaf: Leaf,
@@ -326,13 +327,13 @@ function isOfOtherQuantity(
   const said = quantitiesIn(title ?? "");
   if (said.length > 0) return !said.includes(own);
   return leaves.some((other) => {
-    // Many senders put a volume next to a price.
+    // Many senders put a volume next to a price. A volume is no rival.
     const isRival = !["", "volume", own].includes(quantityOfName(other)) && other.names.length === leaf.names.length;
     return isRival && other.kind !== "boolean" && /^\d/.test(other.text);
   });
 }
 
-/** A leaf with only a status word needs no line of its own. "acknowledged" says more. */
+/** A leaf with only a status word needs no line in the field list. "acknowledged" says more. */
 const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
 const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
 const acknowledgedWords = /\back(?:nowledged?|ed)\b/i;
@@ -345,7 +346,7 @@ function takeStatus(
   candidates: readonly Candidate[],
   { used, reads }: Pick<FoundFacts, "used" | "reads">,
 ): AlertStatus | undefined {
-  // Interfaces wrap an answer as `{"status": "ok", "data": {…}}`: that is not the status of the alert inside.
+  // Interfaces wrap an answer as `{"status": "ok", "data": {…}}`. That status is not the alert's.
   const wrapsData = leaves.some(isInData);
   for (const { leaf } of candidates) {
     if (wrapsData && leaf.names.length === 1 && /^\s*(?:ok|success)\s*$/i.test(leaf.text)) continue;
@@ -366,13 +367,13 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
   if (status !== undefined && !urgentWords.test(word ?? "")) return status;
   const [line = ""] = title.split("\n", 1);
   if (withoutEnding(line) === undefined) return status;
-  // "CRITICAL: USDC TVL is back to normal" is over. "CRITICAL: the attacker has recovered" may mean anything.
+  // "CRITICAL: USDC TVL is back to normal" is over. "CRITICAL: the attacker has recovered" may not be.
   return status === undefined || /back to normal/i.test(line) ? "resolved" : status;
 }
 
 /**
- * The severity of a member with that name, or of a status like "critical", or of the title's leading word. The field list keeps
- * the sender's own word ("P1"), since the reader may know more by it.
+ * The severity by its own member, by a status like "critical", or by the title's leading word. The field list keeps the
+ * sender's word ("P1").
  */
 function takeSeverity(
   candidates: (fact: FactName) => readonly Candidate[],
@@ -394,7 +395,7 @@ function takeSeverity(
   return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
-/** The leaf with an unknown word. A word that means `unknown`, by itself or by the configuration, counts as known. */
+/** The leaf, if its word is unknown. A word that means `unknown` is known. */
 function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Leaf | undefined {
   const isRead =
     leaf !== undefined &&
@@ -405,8 +406,8 @@ function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Lea
 const namesKind = ({ names, text }: Leaf) => isKindOfNotification(names.at(-1) ?? "", wordOf(text));
 
 /**
- * The severity by a monitor's state, if it knows two states and no severity. Its bad state wakes people, and its end goes to
- * the same places. The kind of notification counts only where nothing else shows how bad the alert is.
+ * The severity by a monitor's state, if the monitor knows two states and no severity. Its bad state wakes people. The
+ * kind of notification counts only where nothing else shows how bad the alert is.
  */
 function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): Severity {
   const state = candidates.find(({ leaf }) => isOfTwoStates(leaf))?.leaf;
@@ -419,7 +420,7 @@ function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): S
 function isOfTwoStates({ names, text }: Leaf): boolean {
   const name = names.at(-1) ?? "";
   const word = text.length > 20 ? "" : text.trim().toLowerCase();
-  // Uptime Kuma's 0 means down. CloudWatch's third state means that it has no data, so it is left out.
+  // Uptime Kuma's 0 means down. CloudWatch's third state says that it has no data.
   if (names.at(-2) === "heartbeat") return word === "0" || word === "1";
   if (name === "newstatevalue") return word === "alarm" || word === "ok";
   return /stat(?:e|us)$/.test(name) && /^(?:down|up|offline|online)$/.test(word);
@@ -427,7 +428,7 @@ function isOfTwoStates({ names, text }: Leaf): boolean {
 
 const namesEnd = perPlace(({ names }) => /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(names.at(-1) ?? ""));
 
-/** A resolution happened when the alert ended. Alertmanager and Grafana have that in `endsAt`. */
+/** A resolving alert has the time of the end: `endsAt` of Alertmanager and Grafana. */
 function takeTime(
   candidates: readonly Candidate[],
   resolved: Leaf[],

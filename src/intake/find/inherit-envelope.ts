@@ -7,15 +7,15 @@ import { cut } from "../../ground/text/graphemes.ts";
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
 
-/** How many of the common labels, and of the common annotations, each alert gets. */
+/** Common labels that each alert gets, and common annotations. */
 const maxMembers = 100;
-/** The most units of names and values that all alerts of a batch get together: each is read, stored and shown once an alert. */
+/** Units of names and values that all alerts of a batch get together. Each copy is read, stored and shown. */
 const maxUnitsOfBatch = 4 * 1024 * 1024;
 const maxUnitsOfAlert = 64 * 1024;
 
 /**
- * Cuts the common part of a group. Each alert gets a copy of it, so more alerts leave room for less. The largest values are cut
- * first; labels and short texts stay whole. Notes say what is cut.
+ * Cuts what the alerts of a group have in common. Each gets a copy, so more alerts leave room for less. The largest
+ * values are cut first. Notes say what is cut.
  */
 export function limitEnvelope(envelope: JsonObject, count: number): { envelope: JsonObject; notes: string[] } {
   const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];
@@ -67,7 +67,7 @@ function countMembers(envelope: JsonObject): number {
   return members + shared.filter((name) => envelope[name] !== undefined).length;
 }
 
-/** The smallest first, so one huge text does not displace the labels. */
+/** Takes the smallest first, so that one huge text does not push out the labels. */
 function cutToFit(members: Member[], room: number): Map<Member, Json> {
   const kept = new Map<Member, Json>();
   const sized = members.map((member) => ({ member, units: member.name.length + sizeOf(member.value, room) }));
@@ -83,10 +83,10 @@ function cutToFit(members: Member[], room: number): Map<Member, Json> {
   return kept;
 }
 
-/** The least cost of each value in characters, however short it is. */
+/** The least cost of a value, in characters. */
 const unitsOfValue = 20;
 
-/** Characters of names and values, and 20 for each value. Counting stops at a size over `limit`. */
+/** Characters of names and values, at least `unitsOfValue` for each value. Stops counting above `limit`. */
 function sizeOf(value: Json, limit: number): number {
   if (typeof value === "string") return unitsOfValue + value.length;
   if (value instanceof JsonNumber) return unitsOfValue + value.text.length;
@@ -100,9 +100,11 @@ function sizeOf(value: Json, limit: number): number {
 }
 
 /**
- * An alert of a group with the group's common labels, annotations, address, group key and receiver where it lacks them. The
- * group's title and message are about all its alerts, so an alert with anything of its own for a title does not get them.
- * Neither argument is changed. `envelope` comes from `limitEnvelope`.
+ * An alert of a group with the group's common labels, annotations, address, group key and receiver where it has none.
+ * The group's title and message are about all its alerts, so only an alert without anything for a title gets them.
+ * Neither argument is changed.
+ *
+ * @param envelope from `limitEnvelope`
  */
 export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefined): JsonObject {
   if (envelope === undefined) return item;

@@ -9,13 +9,12 @@ const maxFields = 40;
 const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
-/** Names that only programs use. The alert's key and the raw body have them. */
+/** Names that only programs use. They are left out of the field list. */
 const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "color", "specversion", "datacontenttype"]);
 
 /**
- * The short field list: every leaf whose content is in no fact, in the payload's order, under the shortest unique path. When
- * there are more than 40, the outermost are kept. A member whose name says that it is a credential is named and not shown,
- * because the list goes to chats.
+ * The short field list: every leaf that is not shown as a fact, in the payload's order, under the shortest unique path.
+ * When there are more than 40, the outermost are kept. A credential is named and not shown, because the list goes to chats.
  */
 export function listFields(
   leaves: Leaf[],
@@ -52,10 +51,7 @@ export function listFields(
   return { fields, unlistedFields: left === 0 ? undefined : left, notes: notes.filter((note) => note !== "") };
 }
 
-/**
- * Whether the name is that of a credential. Trading scripts authenticate a webhook by `passphrase`. `apiKeyHash` and the like
- * do not belong in a chat either.
- */
+/** Trading scripts authenticate a webhook by `passphrase`. A chat should not show an `apiKeyHash` either. */
 export const isCredential = perPlace(({ names }) =>
   /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
     names.at(-1) ?? "",
@@ -63,8 +59,8 @@ export const isCredential = perPlace(({ names }) =>
 );
 
 /**
- * Whether only the value's own name says what it is a number of ("price", "tvl"). Then its line stays in the list, since
- * "91000.5" alone puzzles.
+ * Whether only the value's own name says what it measures ("price", "tvl"). Its line then stays in the list: "91000.5"
+ * alone puzzles.
  */
 export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
   const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];
@@ -84,7 +80,7 @@ function keepOutermost(leaves: Leaf[]): Leaf[] {
   return leaves.filter((leaf) => outermost.has(leaf));
 }
 
-/** A place's name in the list, and a longer one for when `short` is taken. */
+/** A place's name in the list. The longer one is used when the short one is taken. */
 const fieldNamesOf = perPlace(({ path }) => {
   const short = joinPath(withoutWrappers(path));
   return { short, shown: showName(short), whole: showName(joinPath(path)) };

@@ -19,8 +19,8 @@ export interface Headline {
 }
 
 /**
- * Chooses the title: the sender's own, or the first line of its text, or one made of metric, value and threshold, or a kind of
- * event, or the first leaves of the payload, or `otherwise`. The part that a title has to cut stays in the text.
+ * Chooses the title: the sender's own, the first line of the sender's text, one made of metric, value and threshold, a
+ * kind of event, the first leaves of the payload, or `otherwise`. What a title has to cut stays in the text.
  */
 export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: string): Headline {
   if (found.title !== undefined) return cutHeadline(found.title, found.text);
@@ -29,7 +29,7 @@ export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: strin
   return cutHeadline(made, undefined);
 }
 
-/** Takes the first line as the title. The text keeps only what the title leaves out. */
+/** The first line becomes the title. The text keeps the rest. */
 export function headlineOfText(text: string): Headline {
   const end = text.indexOf("\n");
   if (end === -1) return cutHeadline(text, undefined);
@@ -37,14 +37,14 @@ export function headlineOfText(text: string): Headline {
   return first.length > longestTitle ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
 }
 
-/** A note that a text of this length is not shown whole. */
+/** A note that the text is not shown whole. */
 export function noteOfCut(length: number): string {
   return `the text is cut from ${groupThousands(length)} characters to ${groupThousands(maxTextLength)}`;
 }
 
 function cutHeadline(sent: string, sentText: string | undefined): Headline {
   const notes: string[] = [];
-  // Nobody would understand "42" alone as a title.
+  // "42" alone is no title.
   const line = /\p{L}/u.test(sent) ? toPlainLine(sent) : `Alert: ${toPlainLine(sent)}`;
   let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
   if (line.length > longestTitle) {
@@ -73,7 +73,7 @@ function titleOfReading(found: FoundFacts, leaves: Leaf[]): string | undefined {
   return value === undefined && threshold === undefined ? `Alert on ${title}` : title;
 }
 
-/** The meaning of a metric key of the market-data service. Any other metric keeps the sender's name. */
+/** Reads a metric key of the market-data service. Any other metric keeps its name. */
 function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
   const parts = readMetricKey(metric);
   if (parts === undefined) return nameOtherMetric(metric, found);
@@ -89,14 +89,14 @@ function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
   return [symbol, measure.trim(), `on ${chain}`].filter((part) => part !== "").join(" ");
 }
 
-/** "price" of ETH is "ETH price". "eth_tvl" names its subject itself. */
+/** "price" of ETH is "ETH price". "eth_tvl" already names its token. */
 function nameOtherMetric(metric: string, { token, chain }: FoundFacts): string {
   if (token === undefined || metric.toLowerCase().includes(token.toLowerCase())) return metric;
   const on = chain === undefined || metric.toLowerCase().includes(chain.toLowerCase()) ? "" : ` on ${chain}`;
   return isAddress(token) ? `${metric} of ${token}${on}` : `${token} ${metric}${on}`;
 }
 
-/** The name that a reader knows: the payload's pair or token, never an address. */
+/** The payload's pair or token, never an address. */
 function symbolOf({ token }: FoundFacts, leaves: Leaf[], kind: "token" | "pool"): string | undefined {
   const names = kind === "pool" ? [poolName, tokenName] : [tokenName];
   const isKnown = token !== undefined && !isAddress(token);
@@ -116,8 +116,8 @@ function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
 }
 
 /**
- * The side of the threshold on which the value is, where that is certain. The two are compared, unless the sender's condition
- * says otherwise. Without two plain numbers, the condition of a firing alert counts.
+ * The side of the threshold on which the value is, where that is certain. The sender must not say the opposite. Where
+ * the two cannot be compared, the condition of a firing alert counts.
  */
 function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
   const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
@@ -128,7 +128,7 @@ function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]):
   if (order === undefined) return said ?? "threshold";
   const compared = order < 0 ? "below" : order > 0 ? "above" : undefined;
   if (compared === undefined || (said !== undefined && said !== compared)) return "threshold";
-  // "26.3 M USD" and 25000000 cannot be compared by the numbers alone.
+  // "26.3 M USD" and 25000000 cannot be compared.
   return said === undefined && multiplies(unit) ? "threshold" : compared;
 }
 
@@ -148,7 +148,7 @@ function unitOf(found: FoundFacts): string {
   return found.unit === "%" ? "%" : ` ${found.unit}`;
 }
 
-/** Shortens each whole address in the text: 0xa0b8…eb48. */
+/** `0xa0b8…eb48` */
 export function shortenAddress(text: string): string {
   if (!text.includes("0x")) return text;
   return text.replace(/(0x[0-9a-fA-F]{4})[0-9a-fA-F]{20,}([0-9a-fA-F]{4})(?![0-9a-fA-F])/g, "$1…$2");

@@ -5,14 +5,13 @@ import { joinScalars, type Leaf, looseLeaf } from "../../facts/leaves.ts";
 import { wordOf } from "../../ground/text/plain-text.ts";
 import { type PathStep, readKeyPath, valueAtSteps } from "../../matching/path.ts";
 
-/** A mapping with parsed paths, for any number of bodies. */
 export interface CompiledMapping {
   facts: readonly { fact: MappableFact; places: readonly { path: string; steps: PathStep[] }[] }[];
-  /** The meanings of words, in the form of `wordOf`. */
+  /** In the form of `wordOf`. */
   severities?: ReadonlyMap<string, Severity>;
 }
 
-/** A value at a place where a mapping looks for a fact. `leaf` is absent for a list or an object, which cannot be a fact. */
+/** A value where a mapping looks for a fact. `leaf` is absent for a list or an object, which is no fact. */
 export interface MappedPlace {
   path: string;
   leaf: Leaf | undefined;
@@ -20,7 +19,7 @@ export interface MappedPlace {
 
 export type MappedPlaces = ReadonlyMap<MappableFact, readonly MappedPlace[]>;
 
-/** Undefined for an empty mapping. A path that cannot be read is left out, as the configuration has refused it. */
+/** Undefined for an empty mapping. Leaves out paths that cannot be read: the configuration has refused them. */
 export function compileMapping(mapping: FactMapping = {}): CompiledMapping | undefined {
   const compiled = mappableFacts.flatMap((fact) => {
     const places = (mapping[fact] ?? []).flatMap((path) => {
@@ -35,11 +34,10 @@ export function compileMapping(mapping: FactMapping = {}): CompiledMapping | und
 }
 
 /**
- * The values of an alert at the places of a mapping. Places without a value are left out. Following steps costs the same in any
- * payload. The leaves are searched once for each place: in a list of `{name, value}` pairs a name leads to its value, as in the
- * list of shapes.
+ * The values of an alert at the places of a mapping. Costs the same in any payload. In a list of `{name, value}` pairs
+ * a name leads to its value.
  *
- * @param payload the payload of matchers
+ * @param payload as matchers see it
  * @param content the unpacked payload, where JSON in a string (an SNS `Message`) can be reached
  */
 export function findMapped(mapping: CompiledMapping, payload: Json, content: Json, leaves: Leaf[]): MappedPlaces {
@@ -59,7 +57,7 @@ function isEmpty(value: Json): boolean {
   return value === null || (typeof value === "string" && value.trim() === "");
 }
 
-/** The leaf itself, so the field list does not repeat a fact. */
+/** The payload's own leaf: the field list then leaves it out. */
 function leafAt(leaves: Leaf[], steps: PathStep[]): Leaf | undefined {
   return leaves.find(({ path }) => path.length === steps.length && path.every((name, at) => isAt(name, steps[at])));
 }
@@ -69,7 +67,7 @@ function isAt(name: string, step: PathStep | undefined): boolean {
   return step?.kind === "key" && (name === step.key || name === `[${step.key}]`);
 }
 
-/** A leaf for a value without one of its own: an element of a short list, or one of very many. */
+/** A leaf for a value that is none: an element of a short list, or one of very many. */
 function leafOf(value: Json, steps: PathStep[]): Leaf | undefined {
   const last = steps.at(-1);
   const name = last?.kind === "key" ? last.key.slice(0, 200) : "value";

@@ -1,11 +1,11 @@
 import { wordSet } from "../../ground/text/plain-text.ts";
 import { type NumberPiece, type Piece, splitSentence } from "./sentence.ts";
 
-/** The words in alerts that tell what a number is. All in lower case. */
+/** Words next to a number that tell its role. All in lower case. */
 
 export const above = wordSet("above exceeds exceeded exceeding beyond > ≥");
 export const below = wordSet("below < ≤");
-/** Words that may also mean time or place ("over 5 pools"), so they need a verb before them. */
+/** These words may also mean time or place ("over 5 pools"), so they need a verb before them. */
 const wideAbove = wordSet("over");
 const wideBelow = wordSet("under");
 export const crossing = wordSet("crossing crossed crosses cross");
@@ -18,7 +18,7 @@ const moves = wordSet(
   `by up down rose fell dropped gained lost increased decreased moved moves changed jumped crashed slipped
   climbed surged plunged rises falls drops more less increase decrease change`,
 );
-/** Quantities that people watch. A percentage of one in `relative` is its value. A percentage of any other is its change. */
+/** For a quantity in `relative`, a percentage is its value. For any other, it is its change. */
 export const relative = wordSet(
   `rate ratio deviation spread utilisation utilization apy apr yield funding volatility basis premium discount slippage
   factor usage cpu memory disk load share dominance drawdown margin ltv imbalance peg index score depeg`,
@@ -38,7 +38,7 @@ export const chains = wordSet(
   aptos near tron ton starknet polygon-zkevm zkevm worldchain mode fraxtal taiko opbnb`,
 );
 
-/** The wording of a threshold. `crossing` and `threshold` name no side. */
+/** How a threshold is worded. `crossing` and `threshold` name no side. */
 export type Side = "above" | "below" | "crossing" | "threshold";
 
 export interface Limit {
@@ -46,11 +46,11 @@ export interface Limit {
   /** The first piece of the limit: "above" in "above the limit of 5". */
   from: number;
   side: Side;
-  /** The text says "back above": the value has returned to that side. */
+  /** The text says "back above". */
   isBack: boolean;
 }
 
-/** The length of a title. */
+/** As long as a title. */
 const maxRemembered = 300;
 
 /** Positions of pieces. */
@@ -60,7 +60,7 @@ export interface Roles {
   limit?: Limit;
   /** Numbers that are changes: "down 8.2 %". */
   changes: Set<number>;
-  /** Limits that are not the value's ("moved 0.8 % or more"), or one of several. */
+  /** Limits of something else ("moved 0.8 % or more"), or several limits. */
   otherLimits: Set<number>;
   /** False when two numbers could be the value. */
   isSure: boolean;
@@ -74,19 +74,19 @@ export interface Sentence {
 let last: { line: string; sentence: Sentence } | undefined;
 
 /**
- * Reads a line's pieces and the roles of its numbers. The last result is kept: an alert's title is read for its measurement,
- * and for the key, which leaves the measurement out.
+ * Reads a line's pieces and the roles of its numbers. Remembers the last line, since an alert's title is read twice:
+ * for its measurement, and for the key.
  */
 export function readSentence(line: string): Sentence {
   if (last?.line === line) return last.sentence;
   const pieces = splitSentence(line);
   const sentence = { pieces, roles: assignRoles(pieces) };
-  // A sender's line may be long, and its pieces come only from its beginning.
+  // The pieces of a long line come only from its beginning.
   if (line.length <= maxRemembered) last = { line, sentence };
   return sentence;
 }
 
-/** The role of each number. If there are two candidates for value, limit or previous value, none is taken. */
+/** Where two numbers could have a role, neither gets it. */
 function assignRoles(pieces: Piece[]): Roles {
   const roles: Omit<Roles, "isSure"> = { changes: new Set(), otherLimits: new Set() };
   const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };
@@ -118,7 +118,7 @@ type Role = "value" | "previous" | "change" | "moveLimit" | Limit;
 function roleOf(pieces: Piece[], at: number, number: NumberPiece, before: Before): Role | undefined {
   const back = (steps: number) => pieces[at - steps];
   const isPlain = back(1)?.number === undefined && pieces[at + 1]?.number === undefined;
-  // "1 000", "3 of 5" and "3 to 5" are not one number, or not one thing.
+  // "1 000", "3 of 5" and "3 to 5" are not one number.
   if (!isPlain || pieces[at + 1]?.lower === "of") return undefined;
   const limit = limitAt(pieces, at);
   if (limit !== undefined) {
@@ -155,12 +155,12 @@ function valueRole(
 }
 
 /**
- * Whether the number follows a measure, its subject and a colon: "Price of ETH on eth: $3,912.5". "TVL of USDC: 3 pools" is
- * none.
+ * Whether the number follows a measure, its subject and a colon: "Price of ETH on eth: $3,912.5". In "TVL of USDC: 3
+ * pools" it does not.
  */
 function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   if (number.isBare) return false;
-  // Names of a thing and its chain are no longer.
+  // The names of a subject and its chain are no longer.
   for (let of = at - 3; of > 0 && at - of < 7; of -= 1) {
     if (pieces[of + 1]?.kind !== "word") return false;
     const measure = pieces[of - 1]?.lower ?? "";
@@ -170,7 +170,7 @@ function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   return false;
 }
 
-/** Whether the number counts things and is not measured: "is 3 pools behind". */
+/** "is 3 pools behind" counts pools. */
 function isCounted(next: Piece | undefined): boolean {
   const word = next?.lower ?? "";
   return !(
@@ -190,17 +190,17 @@ function measuresTime(pieces: Piece[], at: number): boolean {
   return pieces.slice(Math.max(0, at - 6), at).some(({ lower }) => times.has(lower));
 }
 
-/** Matches "fell to 5", "from 7 to 5" and "down 8.2 % to 18.6k". */
+/** "fell to 5", "from 7 to 5", "down 8.2 % to 18.6k". */
 function hasMoved(pieces: Piece[], to: number, { changes, found }: Before): boolean {
   const before = pieces[to - 1];
   if (before?.number !== undefined) return changes.has(to - 1) || found.previous.includes(to - 1);
   return before !== undefined && moves.has(before.lower) && before.lower !== "change";
 }
 
-/** The position of the nearest piece at or before `at` that is none of the words. Numbers end the search. */
+/** The nearest piece at or before `at` that is none of the words. A number ends the search. */
 function skip(pieces: Piece[], at: number, skipped: ReadonlySet<string>): number {
   let position = at;
-  // No sentence needs more than six steps, and the limit keeps the whole linear.
+  // No sentence needs more than six steps. The limit keeps the whole linear.
   while (position > 0 && at - position < 6 && skipped.has(pieces[position]?.lower ?? "")) position -= 1;
   return position;
 }

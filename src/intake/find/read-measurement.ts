@@ -15,15 +15,15 @@ import {
 import { withoutStatus } from "./read-status.ts";
 import { type Piece, shoutedWords } from "./sentence.ts";
 
-/** The measurement in a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26". All texts are as sent. */
+/** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" says. All texts are as sent. */
 export interface Measurement extends Omit<Measured, "metric"> {
   /** "pool TVL", "price deviation". */
   measure?: string;
 }
 
 /**
- * Reads a title with a measurement, conservatively. If two numbers could have the same role, neither is taken. Undefined
- * without any of value, measure and threshold together with suitable words. Linear in its length.
+ * Reads a title with a measurement. Where two numbers could have a role, neither gets it. Undefined where value,
+ * measure and threshold are all missing. Linear in the title's length.
  */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
@@ -49,7 +49,7 @@ export function readMeasurement(title: string): Measurement | undefined {
   };
 }
 
-/** Whether the number is a distance: "12 % below 25M". It is unclear from what. */
+/** In "12 % below 25M" the number is a distance, not the value. */
 function isDistance(pieces: readonly Piece[], { value, limit }: Roles): boolean {
   if (value === undefined || limit === undefined) return false;
   return pieces[value]?.number?.isPercent === true && pieces[limit.at]?.number?.isPercent === false;
@@ -59,14 +59,14 @@ function unitOf(piece: Piece | undefined): string | undefined {
   return piece?.number?.unit ?? piece?.number?.timeUnit;
 }
 
-/** Whether two numbers can be of one kind. A percentage does not compare with an amount, or USD with ETH. */
+/** Whether two numbers can be of one kind. A percentage and an amount cannot, USD and ETH cannot. */
 function agree(one: Piece | undefined, other: Piece | undefined): boolean {
   if (one?.number === undefined || other?.number === undefined) return true;
   if (one.number.isPercent !== other.number.isPercent) return false;
   return one.number.unit === undefined || other.number.unit === undefined || one.number.unit === other.number.unit;
 }
 
-/** Token, chain and measure, from the pieces before the first number with a role, or from around it. */
+/** Token, chain and measure, from the pieces before the first number with a role or around it. */
 function readSubject(pieces: readonly Piece[], first: number): Pick<Measurement, "token" | "chain" | "measure"> {
   const measured = findMeasure(pieces, first);
   const on = pieces.findIndex(
@@ -84,7 +84,7 @@ function readSubject(pieces: readonly Piece[], first: number): Pick<Measurement,
   };
 }
 
-/** "SYMBOL on CHAIN: …" names a chain, even an unknown one. */
+/** In "SYMBOL on CHAIN: …" any word is a chain. */
 function isChainSlot(pieces: readonly Piece[], on: number): boolean {
   return on === 1 && pieces[3]?.text === ":" && /^[a-z][a-z0-9-]{1,20}$/.test(pieces[2]?.text ?? "");
 }
@@ -123,7 +123,7 @@ function findToken(
   return isVerb ? symbolAt(pieces, 0) : undefined;
 }
 
-/** A ticker: capitals and digits, perhaps with small letters before ("wstETH"), or an address. */
+/** A ticker (capitals and digits, perhaps with small letters before: "wstETH"), or an address. */
 function symbolAt(
   pieces: readonly Piece[],
   at: number,
@@ -141,8 +141,8 @@ export type Measured = Pick<
 >;
 
 /**
- * Adds the title's measurement to the facts. The payload's own facts take precedence. If its value or threshold differs from
- * the title's, the title is about something else.
+ * Adds the title's measurement to the facts. The payload's own facts win. Where a value or threshold differs, the title
+ * is about something else and adds nothing.
  */
 export function addMeasurement(facts: Measured, measured: Measurement | undefined): Measured {
   if (measured === undefined) return facts;
@@ -151,7 +151,7 @@ export function addMeasurement(facts: Measured, measured: Measurement | undefine
     one !== undefined && other !== undefined && compareAmounts(one, other) !== 0;
   if (differs(facts.value, value) || differs(facts.threshold, threshold)) return facts;
   const isOfOther = facts.value !== undefined && value === undefined;
-  // With a threshold of 2 % next to a value of 0.0241 the value's unit is unknown.
+  // With a threshold of 2 % next to a value of 0.0241, the value's unit is unknown.
   const isPlain = !isOfOther || unit === undefined || unit === facts.unit;
   return {
     metric: facts.metric ?? measure,

@@ -2,8 +2,8 @@ import type { Severity } from "../../core/alert.ts";
 import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
 
 /**
- * Common words for severity. In doubt the more urgent meaning is taken, because a warning read as critical costs a glance and
- * the opposite costs money: "high" and "error" wake people, "medium" warns.
+ * Common words for severity. In doubt the more urgent meaning is taken: a warning that is read as critical costs a
+ * glance, the opposite costs money. "high" and "error" wake people, "medium" warns.
  */
 const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
   critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error
@@ -19,20 +19,23 @@ const ofPriority = /priority|urgency|importance|impact/;
 
 export interface ReadSeverity {
   severity: Severity;
-  /** Set when the meaning was a guess. */
+  /** Set when the meaning is a guess. */
   note?: string;
 }
 
-/** The configured meanings of a sender's own words. */
+/** A sender's own words, as configured. */
 export type SeverityWords = ReadonlyMap<string, Severity>;
 
-/** `name` is the normalised name of the value's place, e.g. `severity` or `priority`. Undefined: the word has no meaning here. */
+/**
+ * Undefined: the word is no severity.
+ * @param name the normalised name of the value's place, e.g. `severity` or `priority`
+ */
 export function readSeverity(text: string, name: string, words?: SeverityWords): ReadSeverity | undefined {
   const word = wordOf(text);
   const meant = words?.get(word);
   if (meant !== undefined) return { severity: meant };
   if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);
-  // A "normal" priority is a default that nobody has chosen, and an error of normal priority is still an error.
+  // "normal" is the default of a priority. An error may have it too.
   if (word === "normal" && ofPriority.test(name)) return undefined;
   const plain = word.replace(/[^\p{L}\p{N}]+/gu, "");
   const severity = severityOfWord.get(plain) ?? severityOfWord.get(word.split(/[^\p{L}\p{N}]+/u)[0] ?? "");
@@ -40,8 +43,8 @@ export function readSeverity(text: string, name: string, words?: SeverityWords):
 }
 
 /**
- * Three scales share the small numbers. `priority` is read as P1 to P5. A `level` of 10 and more is a logger's (40 warns, 50 is
- * an error). Everything else is syslog's (RFC 5424: 0 to 3 emergency to error, 4 warning, 5 to 7 less).
+ * Three scales share the small numbers. A `priority` is P1 to P5. A `level` of 10 and more is a logger's (40 warns, 50
+ * is an error). Anything else is syslog's (RFC 5424: 0 to 3 emergency to error, 4 warning, 5 to 7 less).
  */
 function readNumber(number: number, name: string): ReadSeverity | undefined {
   const read = (isCritical: boolean, isWarning: boolean, scale: string): ReadSeverity => {

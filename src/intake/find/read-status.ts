@@ -11,20 +11,20 @@ const meanings: Readonly<Record<"firing" | "resolved", string>> = {
 
 const statusOfWord = mapWords(meanings);
 
-/** Names of kinds of events. Only the last word of their value may be a status: `alert.resolved`. */
+/** Names of kinds of events. In `alert.resolved` only the last word may be a status. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction", "messagetype"]);
 
 /**
- * Whether name and value are Apprise's kind of notification (`info`, `success`, `warning`, `failure`). It is a severity, except
- * `success`, which is an end.
+ * Apprise's kind of notification (`info`, `success`, `warning`, `failure`). It is a severity, but `success` means
+ * resolved.
  */
 export function isKindOfNotification(name: string, word: string): boolean {
   return /^(?:message)?type$/.test(name) && /^(?:info|success|warning|failure)$/.test(word);
 }
 
 /**
- * `names` are the normalised names on the way to the value. Undefined: the value is no status. Words like "pending" and "no
- * data" are none either.
+ * Undefined: the value is no status. "pending" and "no data" are none either.
+ * @param names the normalised names on the way to the value
  */
 export function readStatus(text: string, names: string[]): AlertStatus | undefined {
   const name = names.at(-1) ?? "";
@@ -51,22 +51,22 @@ function readEventKind(kind: string): AlertStatus | undefined {
   return last === "alert" || last === "up" || last === "down" ? undefined : statusOfWord.get(last);
 }
 
-/** Words in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
+/** Words that count without a colon or brackets after them: "CRITICAL USDC pool: TVL fell". */
 const shouted = wordSet("CRITICAL WARNING WARN INFO FATAL ERROR EMERGENCY FIRING TRIGGERED RESOLVED RECOVERED");
 
 interface Tag {
   word: string;
-  /** The beginning of the rest of the title. */
+  /** Where the rest of the title begins. */
   end: number;
 }
 
-/** A tag ends within this many characters. `maxTags`: how many tags are removed. */
+/** A tag must end within this many characters. `maxTags`: how many tags are removed. */
 const maxTagEnd = 120;
 const maxTags = 8;
 
 /**
- * Reads up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step continues where
- * the last one ended, and none looks back. Once all this was one pattern, and 8 KB of spaces froze it for ever.
+ * Reads up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or a shouted word. Each step begins where the
+ * last one ended. As one pattern, 8 KB of spaces froze it for ever.
  */
 function readTag(title: string): Tag | undefined {
   const head = title.slice(0, maxTagEnd);
@@ -95,21 +95,21 @@ function wordInBrackets(inside: string): string | undefined {
   return /^[\p{L} ]{2,24}$/u.test(word) ? word : undefined;
 }
 
-/** The word in front of a title: "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell". Undefined without it. */
+/** The word in front of a title: "[FIRING:2] TVL fell", "✅ Resolved: TVL fell", "(critical) TVL fell". */
 export function leadingWord(title: string): string | undefined {
   return readTag(title)?.word.toLowerCase();
 }
 
-/** In front of a title these often name a move or an event of the market ("Up: ETH above 4,000") and not a recovery. */
+/** In front of a title these often name a move or an event of the market ("Up: ETH above 4,000"), and no recovery. */
 const doubtfulWords = new Set(["up", "close", "closed", "clear", "normal", "ended", "online", "fixed"]);
 
-/** The status that a leading word names. A word with two meanings gives no status: a wrong "resolved" would make no sound. */
+/** A word with two meanings gives no status: a wrong "resolved" would make no sound. */
 export function statusOfLeadingWord(word: string): AlertStatus | undefined {
   const letters = word.replace(/[^a-z]+/g, "");
   return word === "alert" || doubtfulWords.has(letters) ? undefined : statusOfWord.get(letters);
 }
 
-/** A title without leading status words, so firing and resolved share it. */
+/** Firing and resolving alerts then share the title. */
 export function withoutStatus(title: string): string {
   let rest = title;
   for (let tags = 0; tags < maxTags; tags += 1) {
@@ -121,8 +121,8 @@ export function withoutStatus(title: string): string {
 }
 
 /**
- * Last words of a sentence about something that is over. The list is short, because a resolution rings nobody: an alert that
- * looks like one by mistake is not heard.
+ * Last words of a sentence about something that is over. The list is short: an alert that is taken for resolved by
+ * mistake wakes nobody.
  */
 const endings = [
   "back to normal",
@@ -135,15 +135,18 @@ const endings = [
   "has been resolved",
   "is resolved",
 ];
-/** Accepted only after a separator: "USDC total TVL: recovered". "Funds recovered" may mean anything. */
+/** These count only after a separator: "USDC total TVL: recovered". "Funds recovered" may mean anything. */
 const shortEndings = ["recovered", "resolved"];
 /**
- * "paused until the price is back to normal" and "is not resolved" mean that it is not over. "before 26.1" is a previous value.
+ * With these words it is not over: "paused until the price is back to normal", "is not resolved". "before 26.1" is a
+ * previous value.
  */
 const stillOpen =
   /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 
-/** A title without last words that say that it is over ("…: back to normal", "… has recovered"). Undefined without such words. */
+/**
+ * Drops last words that say that it is over ("…: back to normal", "… has recovered"). Undefined where a title has none.
+ */
 export function withoutEnding(title: string): string | undefined {
   const sentence = title.slice(0, 400).replace(/[\s.!✅)\]]{1,8}$/u, "");
   const lower = sentence.toLowerCase();

@@ -1,27 +1,24 @@
 import { maxKeyLength } from "../../core/metric-key.ts";
 
-/** Recognises a value by its form alone: an address, a metric key of the market-data service. */
-
-/** The longest address that is read. */
 const maxLinkLength = 2_000;
-/** The part of a text that is searched for a metric key: as much as a message may show. */
+/** How much of a text is searched for a metric key: as much as a message may show. */
 const maxSearched = 20_000;
 
-/** The text itself when it is an http or https address that a reader can open, without white space. Otherwise undefined. */
+/** The text itself, if it is an http or https address without white space. Otherwise undefined. */
 export function readLink(text: string): string | undefined {
   const link = text.trim();
   if (link.length > maxLinkLength || !/^https?:\/\/[^\s<>"\\\p{C}]+$/iu.test(link)) return undefined;
   if (!link.includes("@")) return URL.canParse(link) ? link : undefined;
   try {
     const { username, password } = new URL(link);
-    // A password in an address must not be spread, and a name in one usually hides the real host.
+    // A password in an address must not spread. A user name in one usually hides the real host.
     return username === "" && password === "" ? link : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The first address in a text, without the punctuation that follows it in a sentence. */
+/** The first address in a text, without punctuation after it. */
 export function findLink(text: string): string | undefined {
   const found = /https?:\/\/[^\s<>"'|\\]{1,2000}/i.exec(text)?.[0];
   if (found === undefined) return undefined;
@@ -30,7 +27,7 @@ export function findLink(text: string): string | undefined {
   return readLink(found.slice(0, end));
 }
 
-/** The first metric key within the first 20,000 characters of a text. */
+/** The first metric key in a text. */
 export function findMetricKey(text: string): string | undefined {
   const searched = text.slice(0, maxSearched);
   if (!/_(?:token|pool)_/.test(searched)) return undefined;

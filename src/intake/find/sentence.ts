@@ -1,10 +1,9 @@
 import { wordSet } from "../../ground/text/plain-text.ts";
-/** One piece of a sentence: a word, a number with its parts, or a mark that separates. */
+/** A word, a number with its parts, or a mark that separates. */
 export interface Piece {
   kind: "word" | "number" | "mark";
-  /** The text as sent. A number has no unit in it. */
+  /** As sent. A number's unit is not part of it. */
   text: string;
-  /** `text` in lower case, for look-ups. */
   lower: string;
   /** Set for a number. */
   number?: NumberPiece;
@@ -12,17 +11,20 @@ export interface Piece {
 
 export interface NumberPiece {
   isPercent: boolean;
-  /** Whether the number has a sign of its own: "+5.2%". */
+  /** "+5.2%". */
   isSigned: boolean;
-  /** Digits alone, which may be part of a name: "pool 3". Decimals, groups, currencies, multipliers and units make an amount. */
+  /**
+   * Only digits, which may be part of a name: "pool 3". Anything more makes an amount: decimals, groups, a currency, a
+   * multiplier, a unit.
+   */
   isBare: boolean;
   /** "USD", "ETH", "gwei". */
   unit?: string;
-  /** "minutes", "s": the number is a length of time. */
+  /** "minutes", "s". */
   timeUnit?: string;
 }
 
-/** Titles have at most 300 characters. Lines of a text are cut to this. */
+/** Longer lines are cut. Titles have at most 300 characters. */
 const maxLineLength = 600;
 
 /** Each mark is a piece of its own. A comma between digits belongs to the number. */
@@ -30,8 +32,8 @@ const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
 const digitGroups = /^\d[,']\d$/;
 
 /**
- * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent. "53.470,5" and "1
- * 000" do not match, because a wrong number is worse than none.
+ * Digits as programs and English write them: groups of three by commas, a decimal point, an exponent. "53.470,5" and "1
+ * 000" do not match: a wrong number is worse than none.
  */
 const amountPattern =
   /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;
@@ -44,8 +46,8 @@ const timeUnits =
 const plainUnits = wordSet("gwei wei sats shares contracts dollars");
 
 /**
- * Splits a line in one pass. A number must be separate: text with letters or more dots and colons ("kite988", "rpc-2", "0x1f",
- * "1.2.3", "21:35", "24h") is a word.
+ * Splits a line in one pass. Text with letters or more dots and colons is a word: "kite988", "rpc-2", "0x1f", "1.2.3",
+ * "21:35", "24h".
  */
 export function splitSentence(line: string): Piece[] {
   const pieces = splitPieces(line.slice(0, maxLineLength));
@@ -87,7 +89,7 @@ function splitPieces(line: string): Piece[] {
   return pieces;
 }
 
-/** Splits a text that consists of a number with its unit: `24.3M USD`, `5.2%`. */
+/** Splits `24.3M USD` or `5.2%`. */
 export function splitUnit(text = ""): { amount: string; unit: string } | undefined {
   if (text.length > 100 || !/\d/.test(text) || /\d$/.test(text)) return undefined;
   const [piece, ...others] = splitSentence(text);
@@ -114,7 +116,7 @@ function pieceOf(text: string): Piece {
   return { kind: "number", text: amount, lower: amount.toLowerCase(), number };
 }
 
-/** A number with its multiplier, percent sign and unit from the following words. */
+/** A number with its multiplier, percent sign and unit from the words after it. */
 function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: Piece; taken: number } {
   let { text } = pieces[at] as Piece;
   let taken = 0;
@@ -143,12 +145,12 @@ function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: 
   return { piece: { kind: "number", text, lower: text.toLowerCase(), number }, taken };
 }
 
-/** Whether the piece is a currency or a token: two to ten capitals and digits, as tickers are written. */
+/** A currency or a token: two to ten capitals and digits. */
 function namesUnit({ text, lower }: Piece): boolean {
   return plainUnits.has(lower) || (/^[A-Z][A-Z0-9]{1,9}$/.test(text) && !shoutedWords.has(lower));
 }
 
-/** Words in capitals that are no token: words about the number, and words that name nothing. */
+/** Words in capitals that are no token. */
 export const shoutedWords: ReadonlySet<string> =
   wordSet(`above below over under than from to was is now at on of in by and or but the for with before after up down new old high low
   max min avg per rose fell crossed crossing alert alarm warning critical info error firing resolved ok triggered test

@@ -9,35 +9,34 @@ import { type PathStep, writeFieldPath } from "../../matching/path.ts";
 import type { FactRead } from "./find-facts.ts";
 import { isCredential } from "./list-fields.ts";
 
-/** Shapes of bodies with more leaves are not read. */
+/** A body with more leaves gets no shape. */
 const maxLeaves = 1_000;
 const maxPath = 300;
 const maxExample = 60;
-/** The most shapes that are known to have been described. Beyond it all are forgotten, and described once more. */
+/** Shapes that are known to have been described. Beyond this all are forgotten and described again. */
 const maxDescribed = 1_000;
 /**
- * A budget for descriptions, so a sender whose bodies all differ in shape costs no more than others. A shape costs one, and one
- * more for each 50 leaves. Each body adds a hundredth.
+ * A budget for descriptions, against a sender whose bodies all differ. A shape costs one, and one more for each 50
+ * leaves. Each body adds a hundredth.
  */
 const mostCredit = 300;
 const creditOfBody = 1 / 100;
 
-/** Finds the shape of each alert. */
 export type ShapeReader = ReturnType<typeof createShapeReader>;
 
 /**
- * Reads shapes as sums over leaves, which do not depend on the order or the process. Members that are null or blank count as
+ * The id of a shape is a sum over leaves, the same in any order and any process. Null and blank members count as
  * missing.
  *
- * @param hook the source of the bodies, so two sources never share a shape. Default: the account's hook
+ * @param hook the source of the bodies. Two sources never share a shape. Default: the account's hook
  */
 export function createShapeReader(hook?: string) {
   const seed = hook === undefined ? 0 : crc32(hook);
-  // The ids are kept as text: writing a number of 16 digits for each body costs more than finding it.
+  // The text of each id. Writing a number of 16 digits costs more than finding it here.
   const described = new Map<number, string>();
   let credit = mostCredit;
   return {
-    /** @param keyLeaves returns the leaves of the alert's key. Called for a shape that is described */
+    /** @param keyLeaves returns the leaves of the alert's key. Called only for a shape that is described */
     shapeOf(
       { leaves, more }: Leaves,
       reads: readonly FactRead[],
@@ -56,7 +55,7 @@ export function createShapeReader(hook?: string) {
       described.set(hash, id);
       return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
     },
-    /** Describes these shapes once more when they come again, as their descriptions were lost. */
+    /** Describes these shapes again when they come again, since their descriptions were lost. */
     forget(ids: readonly string[]): void {
       for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
@@ -89,7 +88,7 @@ function hashOf(leaves: Leaf[], reads: readonly FactRead[], seed: number): numbe
     a = (a + mix(shape.a ^ code)) | 0;
     b = (b + mix(shape.b + code)) | 0;
   }
-  // 53 bits, which fit into a number.
+  // 53 bits fit into a number.
   return (a >>> 0) * 0x200000 + (b >>> 11);
 }
 
@@ -116,7 +115,7 @@ export function describeWord(leaf: Leaf): SeverityWord | undefined {
     : { path: pathOf(leaf), word };
 }
 
-/** A place with two spellings (`a.b` as one name and as two) is listed once, as first seen. */
+/** A place with two spellings (`a.b` as one name and as two) is listed once. */
 function describe(leaves: Leaf[], reads: readonly FactRead[]): ShapePlace[] {
   const places = new Map<string, ShapePlace>();
   for (const leaf of leaves) {

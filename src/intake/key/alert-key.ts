@@ -10,22 +10,22 @@ import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.t
 import { writeKey } from "./keys.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
-/** The part of a title that is searched for readings. No message shows more. */
+/** How much of a title is searched for readings. No message shows more. */
 const maxSteadied = 2_000;
 
-/** Names of ids that stay the same from firing to resolution. Each is enough alone. */
+/** Names of ids that stay the same from firing to resolved. Each is enough alone. */
 const lifeNames =
   wordSet(`fingerprint dedupkey deduplicationkey dedupid alertkey incidentkey aggregkey aggregationkey alias
   incidentid groupid`);
 
-/** Names of ids of rules, which may watch many things. */
+/** Names of ids of rules. A rule may watch many things. */
 const ruleNames = wordSet(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
   alertdefinitionid policyid conditionid alertname rulename checkid`);
 const ruleContainers = wordSet("rule alertrule alert monitor subscription check policy strategy");
 
 const conditionNames = wordSet("condition operator direction comparator comparison comparisonoperator threshold");
 
-/** Names that distinguish one watched thing from another. */
+/** Names that tell one watched thing from another. */
 const subjectNames = wordSet(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
   pool pooladdress market exchange protocol chain chainid network address contract wallet walletaddress account
   accountid user userid host hostname instance device service job namespace cluster region environment env monitorid`);
@@ -33,23 +33,21 @@ const subjectNames = wordSet(`metric metrickey metricname token tokenaddress tok
 export interface KeySources {
   leaves: Leaf[];
   found: FoundFacts;
-  /** The title of the message, used when the sender gives none. */
+  /** The title of the message. Used when the sender gives none. */
   title: string;
   text: string | undefined;
-  /** The title's measurement, if any. */
   measured: Measurement | undefined;
-  /** One of several alerts of a request, so the group's key does not identify it. */
+  /** Whether the request has several alerts. The group's key then names none of them. */
   inBatch: boolean;
 }
 
 /**
- * Makes the key of the thing that fires and resolves. The first that exists is taken: a mapping's key; the sender's own; the
- * rule with its subject; metric, token, chain and condition; the title with the subject. Two things under one key would become
- * one, and the second might only edit a message without ringing. In doubt keys therefore differ: without anything better the
- * text counts too.
+ * Names the thing that fires and resolves. The first of these that exists is taken: a mapping's key; the sender's own;
+ * the rule with its subject; metric, token, chain and condition; the title with the subject. In doubt keys differ: two
+ * things under one key would become one, and the second might not ring. Without anything better the text counts too.
  *
- * Readings are removed from a title only if it surely describes a lasting state: it reads as a measurement, or has a status.
- * "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
+ * Readings are removed from a title only where it describes a lasting state: it reads as a measurement, or has a
+ * status. "Large transfer: 5,000,000 USDC" is an event, and another amount is another event.
  */
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
@@ -76,7 +74,7 @@ export function deriveAlertKey(sources: KeySources): string {
   return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
 }
 
-/** The leaves that `deriveAlertKey` looks at, besides the facts. Empty where the sender gives a key. */
+/** The leaves that `deriveAlertKey` reads besides the facts. None where the sender gives a key. */
 export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" | "found" | "inBatch">): Leaf[] {
   if (found.alertKey !== undefined) return [];
   const life = leaves.find((leaf) => namesLife(leaf, inBatch));
@@ -88,8 +86,8 @@ export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" 
 }
 
 /**
- * The words of an alert without a status or a metric: only the same words are the same thing. Times and plain numbers are left
- * out, as they differ each time.
+ * For an alert without status and metric, where only the same words are the same thing. Times and plain numbers are
+ * left out, since they differ each time.
  */
 function wordsOf(sources: KeySources): string[] {
   const { found, leaves, text } = sources;
@@ -109,9 +107,9 @@ function steadyLines(text: string): string {
     .join("\n");
 }
 
-/** The meaning of a place's names for the key. */
+/** What the names of a place mean for the key. */
 interface KeyNames {
-  /** `group`: the field names the whole batch, where the alert came in one. */
+  /** `group`: the id of the whole batch. */
   life: "own" | "group" | undefined;
   isRule: boolean;
   isSubject: boolean;
@@ -150,7 +148,7 @@ function showPair(leaf: Leaf): string {
   return leadOfPair(leaf) + lineOf(leaf);
 }
 
-/** The title without its status and its readings, which differ between messages, followed by its limit. */
+/** The title without status and readings, then its limit. */
 function steadyTitle(sources: KeySources): string[] {
   const { found, title } = sources;
   if (found.title === undefined && found.text === undefined && found.token !== undefined) {
@@ -173,7 +171,7 @@ function partsOf(steady: SteadyWords | undefined): string[] | undefined {
   return steady.limit === undefined ? [steady.words] : [steady.words, steady.limit];
 }
 
-/** A title that was made of a token's reading, in the words of the first version, since keys are kept for long. */
+/** The words that the first version made of a token's reading. Keys are kept for long, so they must not change. */
 function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, token: string): string {
   const shown = unit === undefined || unit.length > 20 ? "" : unit === "%" ? "%" : ` ${unit}`;
   const subject = `${value === undefined && threshold === undefined ? "Alert on " : ""}${shortenAddress(token)}`;
@@ -186,7 +184,10 @@ function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, to
     .toLowerCase();
 }
 
-/** Whether an alert describes a state and no single event. A status from a word of severity ("CRITICAL …") does not count. */
+/**
+ * Whether an alert describes a state and not an event. A status that comes from a word of severity ("CRITICAL …") does
+ * not count.
+ */
 function lastsAWhile({ found, title, measured }: KeySources): boolean {
   if (found.status === "resolved" || measured !== undefined) return true;
   const word = leadingWord(found.title ?? title);

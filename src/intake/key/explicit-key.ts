@@ -5,21 +5,21 @@ import { valueAtPath } from "../../matching/path.ts";
 import type { RequestReading } from "../read/read-request.ts";
 import { writeKey } from "./keys.ts";
 
-/** Headers in which senders give each message its own id, the same for every try to deliver it. */
+/** Headers with the id of a message. It is the same each time the message is sent again. */
 const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"] as const;
 
 /**
- * The key by which a sender marks its repeats, or undefined. It begins with its place (`webhook-id:…`, `payload.event.id:…`),
- * so equal words from two places are two keys. A long key is hashed. A CloudEvents id is unique only together with its source
- * (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
+ * The key by which a sender marks its repeats. It begins with its place (`webhook-id:…`, `payload.event.id:…`), so
+ * equal words from two places are two keys. A source's keys begin with its name (`github/webhook-id:…`). A long key is
+ * hashed. A CloudEvents id is unique only together with its source (CloudEvents 1.0, "id"). Never throws.
  *
- * Senders of two hooks do not know each other's keys, so a source's keys begin with its name (`github/webhook-id:…`).
- *
+ * @param headers names in lower case
  * @param request is read only for paths
- * @param paths such as `payload.event.id`, tried in order when no header has a key. The first scalar that is not empty counts
- * @param source the source whose hook the request came by. Its places are tried first. Default: the account's hook
- * @param signed the key that the sender has signed. Only a key in the body comes before it, since the body is signed as well:
- *   anyone could have changed a header
+ * @param paths such as `payload.event.id`, tried in order when no header has a key. The first scalar that is not empty
+ * counts
+ * @param source the source whose hook got the request. Its places are tried first. Default: the account's hook
+ * @param signed the key that the sender has signed. It comes before headers, which anyone could have changed. A key in
+ * the signed body comes before it
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,
@@ -74,7 +74,7 @@ function keyOfPayload(payload: Json | undefined, paths: readonly string[]): stri
   return undefined;
 }
 
-/** Node joins the values of a header that came several times. Only `set-cookie` is a list. */
+/** Node joins the values of a repeated header. Only `set-cookie` is a list. */
 export function headerText(value: string | string[] | undefined): string {
   return String(value ?? "").trim();
 }

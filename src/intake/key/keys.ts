@@ -14,15 +14,14 @@ import { hash } from "node:crypto";
  * | decided in | `store/transactions/accepting.ts` | `store/transactions/repeats.ts` | `store/transactions/key-history.ts` |
  * | known for | `dedupeWindowMs` | `dedupeWindowMs` | as long as its alerts are kept |
  *
- * The sender's key with other bytes is a conflict: stored, sent and marked. Mutes, cooldowns and an end that looks for its
- * beginning use the life of an alert. Keys of a named source begin with its name, so two senders may use one key for two
- * things.
+ * The sender's key with other bytes is a conflict: stored, sent and marked. Mutes, cooldowns and resolving alerts use
+ * the life of an alert. Keys of a named source begin with its name, so two senders may use one key for two things.
  */
 export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 
 const maxKeyLength = 200;
 
-/** A key as text. The kind in front is its place, so equal words from two places are two keys. A long key is hashed. */
+/** `kind`: the place of the value, since equal words from two places are two keys. A long key is hashed. */
 export function writeKey(kind: string, value: string): string {
   const key = `${kind}:${value}`;
   return key.length <= maxKeyLength ? key : `${kind.slice(0, 60)}:sha256:${hash("sha256", key)}`;

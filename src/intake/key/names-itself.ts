@@ -5,16 +5,16 @@ import { readTime } from "../../ground/time/read-time.ts";
 import { listContent } from "../read/unwrap-payload.ts";
 
 /**
- * Names of ids that a sender makes anew for each event. A bare `id` is missing, and ids of an alert, rule, metric or
- * subscription: they stay the same when the same thing happens again, and dropping that would lose an alert.
+ * Names of ids that a sender makes anew for each event. Not among them: a bare `id`, and ids of an alert, rule, metric
+ * or subscription. They stay the same when something happens again, so an alert would be lost.
  */
 const eventIds = wordSet(
   `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`,
 );
 
 /**
- * Names of times of the event itself. The beginning of an alert (`startsAt`) or the creation of a rule (`createdAt`) is the
- * same in every reminder.
+ * Names of times of the event. Not among them: the beginning of an alert (`startsAt`) or the creation of a rule
+ * (`createdAt`), which each reminder repeats.
  */
 const eventTimes =
   wordSet(`timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
@@ -23,8 +23,8 @@ const eventTimes =
 const eventContainers = wordSet("data event alert payload message notification body heartbeat");
 
 /**
- * Whether a body has its own event id or time, so the same bytes again are the same event. In doubt false: then the second is
- * sent as a new event. Never throws.
+ * Whether a body has an id or time of its event. The same bytes again are then the same event. In doubt false: a repeat
+ * is then sent as a new event. Never throws.
  *
  * @param leaves of the payload, from `listContent`
  */
@@ -32,7 +32,7 @@ export function namesItself(payload: Json, leaves: Leaf[]): boolean {
   return isJsonObject(payload) && (isCloudEvent(payload) || isForgeEvent(payload) || leaves.some(namesEvent));
 }
 
-/** A batch names itself when the body without its list does, or when each of its alerts does. */
+/** True where the body without its list names itself, or each of its alerts does. */
 export function batchNamesItself(items: JsonObject[], envelope: JsonObject | undefined): boolean {
   const isNamed = (payload: JsonObject) => namesItself(payload, listContent(payload).leaves);
   return (envelope !== undefined && isNamed({ ...envelope, alerts: null })) || items.every(isNamed);
@@ -42,10 +42,7 @@ function isCloudEvent(payload: JsonObject): boolean {
   return typeof payload.specversion === "string" && typeof payload.id === "string";
 }
 
-/**
- * Members with the subject of an event of GitHub, Gitea or Forgejo. Each has the time of its last change, which every event on
- * it sets.
- */
+/** Subjects of events of GitHub, Gitea or Forgejo. Every event sets the subject's time of change. */
 const forgeSubjects =
   wordsOf(`issue pull_request comment review check_suite workflow_run workflow_job deployment deployment_status
   release discussion alert head_commit`);
@@ -61,11 +58,11 @@ function isForgeEvent(payload: JsonObject): boolean {
   });
 }
 
-/** The meaning of a place's names. `none` for a thing that is no event. */
+/** What a place's names mean. `none` for the names of a thing that is no event. */
 const eventNameOf = perPlace(({ names }): "id" | "time" | "none" => {
   if (!names.slice(0, -1).every((name) => eventContainers.has(name))) return "none";
   const name = names.at(-1) ?? "";
-  // `event.id` is the event's. `alert.id` and `data.id` may be the rule's.
+  // `event.id` is the event's. `alert.id` and `data.id` may be a rule's.
   if (eventIds.has(name) || (name === "id" && names.at(-2) === "event")) return "id";
   return eventTimes.has(name) ? "time" : "none";
 });

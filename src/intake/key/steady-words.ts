@@ -17,11 +17,11 @@ const durationEnds = wordSet("ago late behind old left overdue");
 /** "outside 0.98 and 1.02": two limits, which look like readings. */
 const rangeWords = wordSet("between outside range");
 const feeWords = wordSet("fee fees pool tier");
-/** Words before a number that is a name, in any spelling: "vault 12,001", "tier 1.5". */
+/** A number after these words is a name: "vault 12,001", "tier 1.5". */
 const numbered = wordSet("vault strike tier loan cdp trove proposal validator ticket invoice");
-/** A date next to them is a part of the thing's name: "2026-12-25 expiry". */
+/** A date next to these words is part of the thing's name: "2026-12-25 expiry". */
 const dated = /^(?:expir|matur|settle)/;
-/** "3.912,20", the spelling of the Continent. It is not read as a value, but it differs between messages. */
+/** "3.912,20" as many European countries write it. It is no value, but it differs between messages. */
 const continental = /^[$€£]?\d{1,3}(?:\.\d{3})*,\d{1,8}[$€£%]?$/;
 /** Percentages that are part of a pool's name, right after its pair. */
 const feeTiers = wordSet("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
@@ -33,10 +33,9 @@ export interface SteadyWords {
 }
 
 /**
- * A line without the parts that differ between messages about one thing: readings, amounts, changes, times, counters, and the
- * words around them. Parts that may name the thing stay: bare whole numbers ("pool 3"), digits in words, and fee tiers. The
- * limit stays too: two limits on one metric are two alerts, and a mute of one must not silence the other. Undefined when there
- * is nothing to remove.
+ * A line without what differs between messages about one thing: readings, amounts, changes, times, counters, and the
+ * words around them. What may name the thing stays: bare whole numbers ("pool 3"), digits in words, fee tiers. The
+ * limit is returned too: two limits on one metric are two alerts. Undefined where nothing can be removed.
  */
 export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
   if (!/\d/.test(line)) return undefined;
@@ -50,7 +49,7 @@ export function steadyWords(line: string, status: AlertStatus): SteadyWords | un
   }
   if (!isChanged) return undefined;
   const steady = kept.filter((word) => !linking.has(word)).join(" ");
-  // The remaining words must distinguish one thing from another.
+  // The remaining words must tell one thing from another.
   if (!/\p{L}{2}/u.test(steady)) return undefined;
   return { words: steady, limit: roles.limit && describeLimit(roles.limit, pieces, roles, status) };
 }
@@ -89,7 +88,7 @@ function wordDiffers(word: string, before: string, after: string): boolean {
   return /^\d{1,6}(?:\.\d{1,3})?(?:ms|s|m|h|d|w)$/.test(word) && (durationLeads.has(before) || durationEnds.has(after));
 }
 
-/** "above 4000", in one spelling, and the same when it resolves. */
+/** "above 4000", the same for firing and resolved. */
 function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, status: AlertStatus): string {
   const piece = pieces[limit.at] as Piece;
   const amount = piece.lower.replace(/[$€£¥₿,\s]/g, "");
@@ -98,8 +97,8 @@ function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, sta
 }
 
 /**
- * The side on which the alert fires. A resolution may repeat the condition ("above 5") or tell the present side ("back below
- * 5"). Its value, which is on the other side, shows which.
+ * The side on which the alert fires. A resolving alert may repeat the condition ("above 5") or say the present side
+ * ("back below 5"). Its value shows which.
  */
 function sideOf({ side, isBack }: Limit, limit: Piece, value: Piece | undefined, status: AlertStatus): string {
   if (status !== "resolved" || (side !== "above" && side !== "below")) return side;

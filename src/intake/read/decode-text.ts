@@ -1,14 +1,13 @@
 import { isAscii } from "node:buffer";
 
-/** The text of bytes, or the kind of binary data. */
 export type DecodedText =
-  | { kind: "text"; text: string /** What had to be guessed, in words. */; note?: string }
+  | { kind: "text"; text: string /** What was guessed, in words. */; note?: string }
   | { kind: "binary" /** E.g. "PNG image"; "data" when unknown. */; what: string };
 
 /**
- * Finds the character set from the bytes, since headers are often wrong. The order is: a byte order mark, valid UTF-8, UTF-16
- * without its mark (every second byte is zero), the header's `charset`, Latin-1 (as Windows-1252). Bytes of a known binary
- * format, and bytes that are no text in any of these, are `binary`.
+ * Finds the character set from the bytes, since headers are often wrong. Tried in order: a byte order mark, valid
+ * UTF-8, UTF-16 without its mark (every second byte is zero), the header's `charset`, Latin-1 (as Windows-1252). Bytes
+ * of a known binary format, and bytes that are no text in any of these, are `binary`.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | undefined): DecodedText {
   const plain = decodePlain(bytes);
@@ -31,10 +30,7 @@ export function decodeText(bytes: Uint8Array, contentType: string | undefined): 
   return decodeForeign(bytes, contentType);
 }
 
-/**
- * Decodes ASCII that begins as JSON does, without a NUL at its beginning. It cannot be another text or a binary format, and
- * this costs a tenth.
- */
+/** Most bodies: ASCII that begins like JSON, without a NUL. Costs a tenth of the rest. */
 function decodePlain(bytes: Uint8Array): string | undefined {
   if ((bytes[0] !== 0x7b && bytes[0] !== 0x5b) || !isAscii(bytes)) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
@@ -48,7 +44,7 @@ function decodeForeign(bytes: Uint8Array, contentType: string | undefined): Deco
   const damaged = decode(bytes, "utf-8");
   const faults = count(damaged, (code) => code === 0xfffd);
   const beyondAscii = count(damaged, (code) => code >= 0x80 && code < 0xfffd);
-  // A cut or damaged UTF-8 text has many good characters and few bad ones. Latin-1 hardly ever forms a good one.
+  // A cut or damaged UTF-8 text has many good sequences and few bad ones. Latin-1 hardly ever forms a good one.
   if (beyondAscii > faults) {
     const what = faults === 1 ? "one byte sequence is" : `${faults} byte sequences are`;
     return { kind: "text", text: damaged, note: `${what} not valid UTF-8 and shown as \ufffd` };
@@ -102,7 +98,7 @@ function decode(bytes: Uint8Array, charset: string): string {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Undefined when the bytes are not valid in the character set, or the set is unknown here. */
+/** Undefined when the bytes are invalid in the character set, or the set is unknown here. */
 function decodeStrictly(bytes: Uint8Array, charset: string): string | undefined {
   try {
     if (charset === "utf-8") return strictUtf8.decode(bytes);
@@ -122,13 +118,13 @@ function isMostlyControls(text: string): boolean {
   return found * 5 > end;
 }
 
-/** White space and the escape character of terminal colours are allowed in a text. */
+/** White space is allowed in a text, and the escape character of terminal colours. */
 function isControl(code: number): boolean {
   if (code < 0x20) return code < 0x09 || (code > 0x0d && code !== 0x1b);
   return code >= 0x7f && code <= 0x9f;
 }
 
-/** A loop: a pattern would make an object for each of a million matches. */
+/** A loop, as a pattern would make an object for each match. */
 function count(text: string, counts: (code: number) => boolean): number {
   let found = 0;
   for (let at = 0; at < text.length; at += 1) if (counts(text.charCodeAt(at))) found += 1;

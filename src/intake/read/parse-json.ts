@@ -1,13 +1,13 @@
 import { type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 
-/** Limits beyond which even a valid text is refused. */
+/** Even a valid text is refused beyond these. */
 export interface JsonLimits {
   /** Arrays and objects within each other. Default 64. */
   maxDepth: number;
-  /** Members of all objects together, repeated names included. Default 10,000. */
+  /** In all objects together, with repeated names. Default 10,000. */
   maxKeys: number;
-  /** Values of every kind, with lists and objects: each takes some 100 bytes, however small it is. Default 100,000. */
+  /** Values of every kind, with lists and objects. Each takes some 100 bytes. Default 100,000. */
   maxValues: number;
 }
 
@@ -17,22 +17,22 @@ export type ParsedJson =
   | { ok: true; value: Json }
   | {
       ok: false;
-      /** The fault in words for people, without its place. */
+      /** In words for people, without the place. */
       message: string;
       /** Counted from 1. */
       line: number;
       /** Counted from 1, in UTF-16 units. */
       column: number;
-      /** The fault's index in the text. */
+      /** Index in the text. */
       offset: number;
-      /** The values that were complete before the fault, inside the open containers. Absent when there were none. */
+      /** The values before the fault, inside their open containers. Absent when there are none. */
       partial?: Json;
     };
 
 /**
- * Reads JSON (RFC 8259) in one pass without recursion, so neither depth nor length of a hostile text can hurt. It accepts and
- * refuses the same texts as `JSON.parse`, within the limits. The result differs: numbers keep their digits (`JsonNumber`), and
- * objects have no prototype. The last value of a repeated name wins. Never throws.
+ * Reads JSON (RFC 8259) in one pass without recursion, so neither depth nor length of a hostile text hurts. Within the
+ * limits it accepts the same texts as `JSON.parse`. Numbers keep their digits (`JsonNumber`), and objects have no
+ * prototype. Never throws.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): ParsedJson {
   const reader = new JsonReader(text, limits);
@@ -71,8 +71,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * One pass over one text. `stack` has the open containers. Each is added to its parent when it opens, so values before a fault
- * are already in place. `fresh` is true between an opening bracket and its first member. Every method returns false once
+ * One pass over one text. `stack` has the open containers. Each is added to its parent when it opens, so that values
+ * before a fault are in place. `fresh`: no member was read since the opening bracket. Every method returns false once
  * `problem` is set.
  */
 class JsonReader {
@@ -199,7 +199,7 @@ class JsonReader {
       const code = text.charCodeAt(index);
       if (code === quote) {
         this.at = index + 1;
-        // Building a text of escapes piece by piece would take fifty times its size.
+        // Joining a text of escapes piece by piece would take fifty times its size in memory.
         if (isEscaped) this.string = JSON.parse(text.slice(start, this.at)) as string;
         else this.string = text.slice(start + 1, index);
         return true;
@@ -235,7 +235,7 @@ class JsonReader {
     }
   }
 
-  /** `whole`: the message is complete. Otherwise the text at the place is added. */
+  /** `whole`: nothing is added to the message. Otherwise the text at the place is. */
   private fail(message: string, whole = false): false {
     const ended = this.at >= this.text.length && !message.startsWith("it ends");
     this.problem = ended && !whole ? `it ends too early (${message})` : message;
@@ -247,7 +247,7 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** Undefined: JSON has no such escape. */
+/** Undefined: no escape of JSON. */
 function lengthOfEscape(text: string, at: number): number | undefined {
   const letter = text[at + 1];
   if (letter === "u") return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6)) ? 6 : undefined;

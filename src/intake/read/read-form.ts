@@ -3,22 +3,22 @@ import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { decodeText } from "./decode-text.ts";
 
-/** The same as for names in JSON. */
+/** As for names in JSON. */
 const maxFields = 10_000;
 const maxParts = 200;
-/** Header lines of a part are read up to this length. */
+/** How far the head of a part is read. */
 const maxHeadLength = 4096;
 
 export interface ReadForm {
   fields: JsonObject;
-  /** A note when the form has more fields than are read. */
+  /** Set when the form has more fields than are read. */
   note?: string;
 }
 
 /**
- * Reads a URL-encoded form as an object of strings. Undefined for other texts. The header alone is no evidence, since `curl -d`
- * calls everything a form. The text has to begin with `name=`, and without the header it also needs a second pair and no raw
- * white space. A repeated name keeps all its values, joined by line breaks. The first 10,000 fields are read.
+ * Reads a URL-encoded form as an object of strings. Undefined for other texts. The header alone is no evidence, since
+ * `curl -d` calls everything a form: the text must begin with `name=`. Without the header it also needs a second pair
+ * and no raw white space. Values of a repeated name are joined by line breaks.
  */
 export function readForm(text: string, contentType: string | undefined): ReadForm | undefined {
   const saysForm = /^\s*application\/x-www-form-urlencoded/i.test(contentType ?? "");
@@ -45,13 +45,12 @@ function endOfFields(body: string): number {
 }
 
 /**
- * Reads a `multipart/form-data` body (RFC 7578) as an object of strings. Undefined for other bodies. The boundary is taken from
- * the body itself, because relays lose the header's. A file is shown by its name and size, and by its text if it is one. The
- * first 200 parts are read.
+ * Reads a `multipart/form-data` body (RFC 7578) as an object of strings. Undefined for other bodies. The boundary is
+ * read from the body, since proxies lose the header's. A file gives its name and size, and its text if it is one.
  */
 export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
   if (bytes[0] !== 0x2d || bytes[1] !== 0x2d) return undefined;
-  // One character per byte, so positions are bytes and a part's own character set is kept.
+  // One character for each byte: positions are then bytes, and each part keeps its character set.
   const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   const boundary = /^--[^\r\n]{1,70}(?=\r?\n)/.exec(raw)?.[0];
   if (boundary === undefined || !/content-disposition:\s*form-data/i.test(raw.slice(0, maxHeadLength))) {

@@ -7,39 +7,38 @@ import { salvageJson } from "./salvage-json.ts";
 
 export type RequestReading = ReturnType<typeof readRequest>;
 
-/** A batch of alerts, or a single one of any form. */
 export type RequestContent =
   | {
       kind: "batch";
       items: JsonObject[];
-      /** The object that contained the list. */
+      /** The object around the list. */
       envelope?: JsonObject;
       notes: string[];
     }
   | {
       kind: "single";
       body: BodyContent;
-      /** The number of alerts in a list that is too long to be split. */
+      /** The length of a list that is too long to be split. */
       unsplit?: number;
     };
 
 /** A body by its actual format. `notes`: guesses, in words for the page. */
 export type BodyContent =
   | { format: "json"; value: Json; notes: string[] }
-  /** `found`: the members that could be saved. `text`: the whole body as text. */
+  /** `found`: the members that could be saved. `text`: the whole body. */
   | { format: "broken-json"; found: JsonObject | undefined; text: string; notes: string[] }
   | { format: "form"; value: JsonObject; notes: string[] }
   | { format: "text"; text: string; notes: string[] }
   | { format: "binary"; what: string; notes: string[] }
   | { format: "empty"; notes: string[] };
 
-/** More alerts in one request become one alert. */
+/** A list with more alerts stays one alert. */
 const maxAlertsOfBatch = 1_000;
 
-/** 10,000 names are plenty for one alert and too few for a thousand. The body's 1 MiB bounds the work either way. */
+/** 10,000 names are too few for a thousand alerts. The body's size bounds the work as well. */
 const batchLimits: JsonLimits = { ...defaultJsonLimits, maxKeys: 100_000 };
 
-/** Reads a request's body, once, when the first question needs it. Nothing here throws. */
+/** The body is read once, when the first question needs it. Nothing here throws. */
 export function readRequest(body: Uint8Array, contentType?: string) {
   const couldBeBatch = mayBeBatch(body);
   let read: RequestContent | undefined;
@@ -51,19 +50,13 @@ export function readRequest(body: Uint8Array, contentType?: string) {
   };
   return {
     content,
-    /**
-     * The number of alerts in the request: always the length of `translateRequest`'s result. An ordinary single object costs
-     * only a search of its bytes.
-     */
+    /** The length of `translateRequest`'s result. An ordinary single object costs only a search of its bytes. */
     countAlerts(): number {
       if (!couldBeBatch) return 1;
       const found = content();
       return found.kind === "batch" ? found.items.length : 1;
     },
-    /**
-     * The value that paths look into: the JSON or the form. For a batch: the object around its list. Undefined for other
-     * bodies.
-     */
+    /** What paths look into: the JSON or the form, or the object around a batch's list. Undefined for other bodies. */
     payload(): Json | undefined {
       const found = content();
       if (found.kind === "batch") return found.envelope ?? found.items;
@@ -73,8 +66,8 @@ export function readRequest(body: Uint8Array, contentType?: string) {
 }
 
 /**
- * The only test before a batch is looked for, so counting and translating always agree: a body that begins with "{" and does
- * not contain `"alerts"` is one alert.
+ * Asked before a batch is looked for, so counting and translating agree: a body that begins with "{" and lacks
+ * `"alerts"` is one alert.
  */
 function mayBeBatch(body: Uint8Array): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -83,7 +76,7 @@ function mayBeBatch(body: Uint8Array): boolean {
   return at < bytes.length && (bytes[at] !== 0x7b || spellsAlerts(bytes));
 }
 
-/** A quote is so frequent in JSON that a search for it first is four times as slow. */
+/** Searching for the quote first would be four times as slow, as JSON has many quotes. */
 function spellsAlerts(bytes: Buffer): boolean {
   return bytes.includes('alerts"') && bytes.includes('"alerts"');
 }
@@ -93,8 +86,8 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). An empty list, a list with anything
- * but objects, or one of more than 1,000 stays one alert, with a note.
+ * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). A list that is empty, too
+ * long or has other elements stays one alert, with a note.
  */
 function splitBatch(body: BodyContent): RequestContent {
   if (body.format !== "json") return { kind: "single", body };
@@ -119,15 +112,15 @@ const whyStillCompressed =
   "the body is compressed: it was damaged or cut off on its way, or its Content-Encoding does not say gzip";
 
 /**
- * Finds the format of a body by its content. The header only breaks ties, because senders call JSON `text/plain` and `curl -d`
- * calls everything a form. JSON inside a JSON string or in a form's `payload` field is unpacked.
+ * Finds the format of a body by its content. The header only decides in doubt: senders call JSON `text/plain`, and
+ * `curl -d` calls everything a form. JSON inside a JSON string or in a form's `payload` field is unpacked.
  */
 function readBody(body: Uint8Array, contentType: string | undefined, limits: JsonLimits): BodyContent {
   const multipart = readMultipart(body);
   if (multipart !== undefined) return readFields(multipart, [], limits);
   const decoded = decodeText(body, contentType);
   if (decoded.kind === "binary") {
-    // The door would have decompressed it.
+    // The door decompresses every gzip body that its header names.
     const notes = decoded.what === gzipData ? [whyStillCompressed] : [];
     return { format: "binary", what: decoded.what, notes };
   }
@@ -148,7 +141,7 @@ function readText(text: string, contentType: string | undefined, notes: string[]
   return readFields(form, notes, limits);
 }
 
-/** "[FIRING] TVL fell" and "{brackets} in a text" are no JSON. `{"title": …` and `[{` are. */
+/** `{"title": …` and `[{` begin like JSON. "[FIRING] TVL fell" and "{brackets} in a text" do not. */
 function beginsLikeJson(text: string): boolean {
   return /^\s*(?:\{\s*(?:["'}]|[A-Za-z_$][\w$]*\s*:)|\[\s*[{["\]])/.test(text);
 }
@@ -159,7 +152,7 @@ function readBroken(text: string, fault: Extract<ParsedJson, { ok: false }>, not
   return { format: "broken-json", found, text, notes: [...notes, note] };
 }
 
-/** Some senders encode twice: the JSON is then one string that contains JSON. */
+/** Some senders encode twice: a JSON string that contains JSON. */
 function unwrapString(value: Json, limits: JsonLimits): Json {
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   const inner = parseJson(value, limits);

@@ -1,19 +1,18 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 
-/** The length of text after the fault that is searched. `maxPairs`: how many pairs are taken. */
+/** How much text after the fault is searched. `maxPairs`: how many pairs are taken. */
 const maxSearched = 65_536;
 const maxPairs = 200;
 
 /**
- * Saves from broken JSON what a person would still read: the part before the fault, and every recognisable `name: value` pair
- * after it, in JSON's spelling or JavaScript's. Known names keep their first value, because the part before the fault was read
- * properly and the rest is a guess. Undefined when nothing was found.
+ * Saves from broken JSON what a person would still read: the part before the fault, and each `name: value` pair after
+ * it, in JSON's or JavaScript's spelling. The first value of a name is kept. Undefined when nothing was found.
  */
 export function salvageJson(text: string, offset: number, partial: Json | undefined): JsonObject | undefined {
   const found = Object.create(null) as JsonObject;
   if (isJsonObject(partial)) Object.assign(found, partial);
   else if (partial !== undefined) found.items = partial;
-  // The name and value with the fault begin before it.
+  // The pair with the fault begins before it.
   const start = Math.max(text.lastIndexOf(",", offset - 1), text.lastIndexOf("{", offset - 1), 0);
   let pairs = 0;
   for (const match of text.slice(start, start + maxSearched).matchAll(pairPattern())) {
@@ -26,8 +25,8 @@ export function salvageJson(text: string, offset: number, partial: Json | undefi
 }
 
 /**
- * Every alternative is bounded or begins at a quote or a word's first letter, so the search stays linear in the text. An
- * unclosed string runs to the end of its line.
+ * Every alternative is bounded or begins at a quote or a word's first letter, so the search is linear. An unclosed
+ * string ends with its line.
  */
 export function pairPattern(): RegExp {
   const name = `(?:"([^"\\\\\\n]{1,100})"|'([^'\\\\\\n]{1,100})'|(?<![\\w$])([A-Za-z_$][\\w$]{0,60}))`;

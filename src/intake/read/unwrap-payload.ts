@@ -3,29 +3,27 @@ import { type Leaves, listLeaves } from "../../facts/leaves.ts";
 import { wordSet, wordsOf } from "../../ground/text/plain-text.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** An unpacked payload and its leaves. */
 export interface Content extends Leaves {
   content: Json;
 }
 
-/** The leaves of the unpacked payload, see `listLeaves`. */
 export function listContent(payload: Json): Content {
   const content = isJsonObject(payload) ? unwrapPayload(payload) : payload;
   const { leaves, more } = listLeaves(content);
   return { content, leaves, more };
 }
 
-/** Members in which senders put a whole JSON document as a string. */
+/** Names under which senders put JSON in a string. */
 const stringified = wordSet("message msg payload body data detail details content event alert raw");
 
-/** Signatures, and the link that ends the subscription. Chats do not show them, because any reader may follow a link. */
+/** Signatures, and the link that ends the subscription. Any reader of a chat could follow that link. */
 const snsPlumbing = wordsOf(
   "Signature SignatureVersion SigningCertURL SigningCertUrl UnsubscribeURL UnsubscribeUrl Token",
 );
 
 /**
- * Unpacks a payload: JSON in strings is parsed (an SNS envelope's `Message`, one level), technical members of SNS are left out,
- * and messages in the form of Slack or Discord become plain members. The argument is not changed.
+ * Unpacks a payload: parses JSON in strings (an SNS envelope's `Message`, one level), leaves out technical members of
+ * SNS, and turns messages for Slack or Discord into plain members. The argument is not changed.
  */
 function unwrapPayload(payload: JsonObject): JsonObject {
   // Most payloads need no unpacking, and a copy costs as much as reading them.
@@ -55,8 +53,9 @@ const layout =
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
 /**
- * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`,
- * `text`, `link`, `color`, the fields as `{name, value}` pairs, and its other members. Undefined for other payloads.
+ * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members:
+ * `title`, `text`, `link`, `color`, fields as `{name, value}` pairs, and its other members. Undefined for other
+ * payloads.
  */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (!mayBeChatMessage(payload)) return undefined;
@@ -87,7 +86,7 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   return message;
 }
 
-/** Whether the text only replaces the blocks on small screens. It does not if it has a number that they lack. */
+/** Whether the text only replaces the blocks on small screens. A text with a number that they lack does not. */
 function standsIn(text: string | undefined, lines: (string | undefined)[], title: string | undefined): boolean {
   const said = lines.filter((line) => line !== undefined);
   if (text === undefined || said.length === 0) return false;
@@ -148,7 +147,7 @@ function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Slack's text without its marks for bold, italic and struck words. */
+/** Drops Slack's marks for bold, italic and struck words. */
 function markless(text: string | undefined): string | undefined {
   if (text === undefined || !/[*_~]/.test(text)) return text;
   return markedWords.reduce((plain, marked) => plain.replace(marked, "$1$2"), text);
@@ -160,7 +159,7 @@ const markedWords = [
   /(^|[\s(>])~([^\s~][^~\n]{0,500})(?<!\s)~(?![\p{L}\p{N}~])/gmu,
 ];
 
-/** A string, or the text inside Slack's `{type, text}`, without Slack's notation for links and its escapes. */
+/** A string, or the text in Slack's `{type, text}`, without Slack's notation for links and escapes. */
 function textOf(value: Json | undefined): string | undefined {
   if (isJsonObject(value) && value.type === "mrkdwn") return markless(textOf(value.text));
   const text = isJsonObject(value) ? value.text : value;

@@ -12,43 +12,40 @@ import {
 } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
-/** By default the translator gets no mapping and no sources, and reads no shapes. */
+/** Default: no mapping, no sources, no shapes. */
 export interface BodyReaderOptions extends Partial<TranslatorOptions> {
   /** The compiled entry of the thread. Default: `thread.js` in this folder. */
   entry?: URL;
-  /** Processor time for one body, and as much again for each MiB of it. Default 1 s: reading a MiB takes a tenth of that. */
+  /** Processor time for one body, and as much again for each MiB. Default 1 s, ten times what a MiB needs. */
   limitMs?: number;
-  /** A thread that is idle for this long is ended, which frees its memory. Default 30 s. */
+  /** An idle thread is ended after so long, to free its memory. Default 30 s. */
   restAfterMs?: number;
-  /** Memory of the thread. Default 256 MB, and 64 more for each MiB above the first that a body may have. */
+  /** Memory of the thread. Default 256 MB, and 64 more for each further MiB that a body may have. */
   maxHeapMb?: number;
-  /** The largest body that the hook accepts. Default 1 MiB. */
+  /** The hook's limit. Default 1 MiB. */
   maxBodyBytes?: number;
 }
 
 const mebibyte = 1024 * 1024;
-/**
- * The size of the bodies of one order, unless a single body is larger. Their results stay in the thread's memory until it
- * answers.
- */
+/** Bodies that the thread gets at once, unless one is larger. It holds their results until it answers. */
 const maxOrderBytes = 256 * 1024;
-/** A thread that has not reported within this time after its start never will. */
+/** A thread that has not reported by then never will. */
 const startLimitMs = 30_000;
-/** The most shapes that wait to be described once more. Further ones are requested again when they come again. */
+/** Shapes that wait to be described again. Any beyond are asked for again later. */
 const maxForgotten = 100;
 
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
 /**
- * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and notes the present body in
- * shared memory. When that body takes too long, or the thread dies (memory, a crash), the body is `unreadable`, and a new
- * thread reads the rest. If the body is unknown, each is read alone.
+ * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and notes in shared memory
+ * which body it reads. When that body takes too long, or the thread dies, the body is `unreadable`, and a new thread
+ * reads the rest. If the body is unknown, each is read alone.
  */
 export class ReadingThread implements BodyReader {
   readonly #forgotten = new Set<string>();
   /** Each function ends the wait of a call. */
   readonly #leave = new Set<() => void>();
-  /** The thread starts with the first body that is not read on arrival, which is rare. */
+  /** Started for the first body. Most bodies are read on arrival, without it. */
   #thread: Thread | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #resting: NodeJS.Timeout | undefined;
@@ -57,12 +54,12 @@ export class ReadingThread implements BodyReader {
 
   constructor(private readonly options: BodyReaderOptions = {}) {}
 
-  /** Why no thread can be started, so nothing can be read. Undefined when all is well. */
+  /** Why no thread can be started. Undefined when all is well. */
   problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Describes the next body of this shape once more, as the caller lacks the description. */
+  /** Describes the next body of this shape again, since the caller lacks the description. */
   forgetShape(id: string): void {
     if (this.#forgotten.size < maxForgotten) this.#forgotten.add(id);
   }
@@ -91,7 +88,7 @@ export class ReadingThread implements BodyReader {
     await this.#rest();
   }
 
-  /** One order per turn, so a call with many bodies does not delay the next one. */
+  /** Another call gets its turn between two orders. */
   async #readAll(bodies: StoredBody[], readings: BodyReading[], call: { isOver: boolean }): Promise<void> {
     for (const order of inOrders(bodies)) {
       const turn = this.#turn.then(() => this.#readOrder(order, call));
@@ -129,7 +126,7 @@ export class ReadingThread implements BodyReader {
     return readings;
   }
 
-  /** Ends the thread. The next body starts another one. */
+  /** The next body starts another thread. */
   async #rest(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
@@ -142,9 +139,8 @@ type End =
   | { readings: BodyReading[] }
   | { reason: string /** The body that was being read. Undefined: unknown. */; at?: number };
 
-/** One thread, from its start to its end. */
 class Thread {
-  /** The reason why it could not start. Never rejects. */
+  /** Why the thread could not start. Never rejects. */
   readonly started: Promise<string | undefined>;
   readonly #worker: Worker;
   readonly #progress = new Int32Array(new SharedArrayBuffer(4));
@@ -160,7 +156,7 @@ class Thread {
     const workerData: ReadingThreadData = {
       progress: this.#progress.buffer,
       mapping,
-      // Other members of a source may not be cloneable, and the thread must not have them.
+      // Other members of a source may not be cloneable, and must not reach the thread.
       sources: sources.map(({ name, mapping: own }) => ({ name, mapping: own })),
       readsShapes,
     };
@@ -193,7 +189,7 @@ class Thread {
     await this.#worker.terminate();
   }
 
-  /** @param forgotten ids of shapes that are to be described once more. The set is emptied */
+  /** @param forgotten ids of shapes to describe again. The set is emptied */
   async read(bodies: StoredBody[], forgotten: Set<string>): Promise<End> {
     Atomics.store(this.#progress, 0, 0);
     const ended = new Promise<{ answer: string } | { reason: string }>((resolve) => {
@@ -212,7 +208,7 @@ class Thread {
     return { readings: bodies.map((body, index) => toReading(body, readings[index] as WireReading)) };
   }
 
-  /** Looks a few times within the limit while bodies are being read. */
+  /** Looks four times within the limit. */
   #watch(bodies: StoredBody[]): NodeJS.Timeout {
     const lookEveryMs = this.#limitMs / 4;
     const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place - 1]?.body.length ?? 0) / mebibyte);

@@ -6,21 +6,20 @@ export interface FileJournal extends ReadingJournal, ArrivalJournal {
   close(): void;
 }
 
-/** The digest of the body that was read on its arrival. Zeros before the first one. */
+/** The digest of the body that was read on arrival. Zeros before the first one. */
 const digestLength = 16;
 const noDigest = "0".repeat(digestLength);
 const behindDigest = "|";
 const end = ";";
-/** Far more than a round notes. A longer file is not a journal. */
+/** A longer file is no journal. */
 const maxNoteBytes = 16 * 1024 * 1024;
 
 /**
- * The journal as a small file, overwritten in place. It need not be synced: written data outlives the process, and reading
- * causes no power cut. A note costs microseconds and no commit.
+ * The journal as a small file, overwritten in place. It is not synced: written data outlives the process, and reading
+ * causes no power cut. A note costs microseconds.
  *
- * @param path undefined: nothing is noted, and nothing is known of the last process
- * @param onFault called when the file cannot be used, and at the first failing write after a successful one. Routing continues
- *   without the note
+ * @param path undefined: nothing is noted or known
+ * @param onFault called when the file cannot be used, and at the first failing write after a successful one
  */
 export function openReadingJournal(path: string | undefined, onFault: (error: Error) => void): FileJournal {
   const file = path === undefined ? undefined : openFile(path, onFault);
@@ -59,7 +58,7 @@ export function openReadingJournal(path: string | undefined, onFault: (error: Er
   };
 }
 
-/** Undefined when the path is no file, or may not be opened. The relay starts anyway. */
+/** Undefined when the path is no file, or may not be opened. The relay starts without a journal. */
 function openFile(path: string, onFault: (error: Error) => void): { descriptor: number; text: string } | undefined {
   let descriptor: number | undefined;
   try {
@@ -75,7 +74,7 @@ function openFile(path: string, onFault: (error: Error) => void): { descriptor: 
   }
 }
 
-/** An older version had no digest. Remains of longer notes follow the end. */
+/** A file of an older version has no digest. Remains of longer notes follow the end. */
 function parse(text: string): { interrupted: readonly number[]; suspect?: string } {
   const isNew = text[digestLength] === behindDigest;
   const suspect = isNew ? text.slice(0, digestLength) : undefined;

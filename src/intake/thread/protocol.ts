@@ -5,10 +5,10 @@ import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { readPayloads } from "../read-payloads.ts";
 import type { Translator, TranslatorOptions } from "../translator.ts";
 
-/** The data with which the thread is started. */
+/** What the thread is started with. */
 export interface ReadingThreadData extends TranslatorOptions {
   /**
-   * One shared 32-bit integer: the place in its order, from 1, of the body that is being read. 0 before the first body, and
+   * One shared 32-bit integer: the place of the body that is being read in its order, from 1. 0 before the first body,
    * `answering` after the last.
    */
   progress: SharedArrayBuffer;
@@ -16,24 +16,21 @@ export interface ReadingThreadData extends TranslatorOptions {
 
 export const answering = -1;
 
-/** Bodies to read, one after another in one buffer: cloning many windows would copy their underlying blocks. */
+/** Bodies in one buffer. Cloning a window on a block would copy the whole block. */
 interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
-  /** The sources whose hooks the bodies came by. Absent: all came by the account's. */
+  /** The source of each body. Absent: all came by the account's hook. */
   sources?: (string | undefined)[];
-  /** Ids of shapes that are to be described once more. */
+  /** Ids of shapes to describe again. */
   forgotten: string[];
 }
 
-/** The result for one body: its translations without payloads, which stay in the body. */
+/** The translations of one body without payloads: the body has them. */
 export type WireReading = { read: Omit<Translation, "payload">[]; hasPayloads: boolean } | { problem: string };
 
-/**
- * `readings`: of one order, as JSON. Cloning the facts costs twice as much as writing and parsing them, and one text costs less
- * than many.
- */
+/** `readings`: of one order, as JSON. Cloning the facts costs twice as much. */
 export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
 export function packOrder(bodies: StoredBody[], forgotten: string[]): ReadingOrder {
@@ -73,10 +70,10 @@ export function fromWire(
 }
 
 /**
- * Reads the payload from the body when it is first used, since most rules look only at facts. The thread has read that body
- * within the limit already, and sending a payload back would cost as much as its facts.
+ * Reads the payload from the body when it is first used: most rules look only at facts, and sending a payload between
+ * threads costs as much as its facts.
  *
- * A class, since an object with its own getter is slow: the engine gives each one its own hidden class.
+ * A class, since V8 gives each object with a getter of its own a new hidden class, which is slow.
  */
 class TranslationOfBody implements Translation {
   facts: AlertFacts;
@@ -100,7 +97,7 @@ class TranslationOfBody implements Translation {
   }
 }
 
-/** The thread's side: reads one order after the other, and notes the present body in shared memory. */
+/** The thread's side: reads orders, and notes the place of the body in shared memory. */
 export function serveReading(
   translator: Pick<Translator, "translate"> & Partial<Pick<Translator, "forgetShapes">>,
 ): void {
@@ -109,7 +106,7 @@ export function serveReading(
   const progress = new Int32Array((workerData as ReadingThreadData).progress);
   const say = (message: FromReadingThread) => port.postMessage(message);
 
-  /** Written at once, so only text is kept until the order is done. */
+  /** Written at once, so that only text is kept until the order is done. */
   function read(body: StoredBody): string {
     try {
       return JSON.stringify(toWire(translator.translate(body)));

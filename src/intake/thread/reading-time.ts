@@ -1,31 +1,31 @@
-/** The state of a reading thread at one moment. */
+/** A reading thread at one moment. */
 export interface Look {
-  /** The body that is being read, from 1. See `protocol.ts`. */
+  /** The body that is being read, from 1 (`protocol.ts`). */
   place: number;
-  /** Milliseconds of a monotonic clock. */
+  /** Monotonic, milliseconds. */
   now: number;
-  /** Processor time of all threads of this process, milliseconds. */
+  /** All threads of this process together, milliseconds. */
   cpuMs: number;
 }
 
 export interface ReadingTimeOptions {
-  /** The time between two looks, milliseconds. */
+  /** Between two looks, milliseconds. */
   lookEveryMs: number;
-  /** The processor time allowed for the body at this place, milliseconds. */
+  /** Processor time for the body at this place, milliseconds. */
   limitOf(place: number): number;
   start: Pick<Look, "now" | "cpuMs">;
 }
 
-/** A thread that waits forever uses no processor time. This many times the limit is long even on a busy machine. */
+/** A thread that waits for ever uses no processor time. This many times the limit is long even on a busy machine. */
 const patience = 30;
 
 /**
- * Judges whether a body has used up its time, by processor time and not by wall time. Otherwise a stopped process, a sleeping
- * machine or a busy one would count against the body that is being read.
+ * Judges whether a body has used up its time. Processor time counts: wall time would charge the body for a stopped
+ * process, a sleeping or a busy machine.
  *
- * Node 20 does not report the time of one thread, so the process's time is an upper bound. Each other busy thread of the
- * process takes at most as much as this one, since the kernel is fair, and the limit is ten times what a body takes. A late
- * look means that this thread was held up, perhaps with the reading one, so no single look counts for much.
+ * Node 20 has no processor time of one thread, so the process's is the upper bound. The kernel is fair, so each other
+ * busy thread takes at most as much. The limit is ten times what a body takes. A late look shows that this thread was
+ * held up, so no single look counts for much.
  *
  * @returns a function for each look: whether the body at this place has used up its time
  */
