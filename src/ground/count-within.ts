@@ -1,4 +1,4 @@
-/** Counts the first items that stay within the limits of number and total weight. The first item always counts. */
+/** How many of the first items stay within the limits of number and total weight. The first item always counts. */
 export function countWithin<T>(
   items: readonly T[],
   most: { items?: number; weight: number },

@@ -5,13 +5,13 @@ interface Party {
 }
 
 /**
- * Gives turns to several parties, one turn at a time each. A party never waits for another's later work: after its turn it goes
- * to the end of the queue.
+ * Gives turns to several parties, each one turn at a time. After its turn a party goes to the end of the queue, so none
+ * waits for all the work of another.
  * @param atOnce pieces of work that run at the same time
  * @param mostOfOne what one party may have waiting and running, in the unit of the sizes. One piece is always taken
  */
 export function createFairTurns({ atOnce, mostOfOne }: { atOnce: number; mostOfOne: number }) {
-  /** The parties with work, in the order of their next turns. */
+  /** Parties with work, in the order of their next turns. */
   const parties = new Map<string, Party>();
   let running = 0;
 
@@ -26,7 +26,7 @@ export function createFairTurns({ atOnce, mostOfOne }: { atOnce: number; mostOfO
     }
   }
 
-  /** @returns undefined, without beginning the work, where its party has too much waiting */
+  /** @returns undefined where the party has too much waiting. The work is then not begun */
   return <T>(name: string, size: number, work: () => Promise<T>): Promise<T> | undefined => {
     const party = parties.get(name) ?? { waiting: [], size: 0, isBusy: false };
     if (party.size > 0 && party.size + size > mostOfOne) return undefined;

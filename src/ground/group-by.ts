@@ -1,4 +1,4 @@
-/** Groups items by key. Keys and items keep their order. Like `Map.groupBy`, which Node 20 lacks. */
+/** Keys and items keep their order. Like `Map.groupBy`, which Node 20 lacks. */
 export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

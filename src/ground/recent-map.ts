@@ -1,4 +1,4 @@
-/** A map with at most this many entries: the one that was set longest ago is dropped first. */
+/** A map with at most `most` entries. The one that was set longest ago is dropped first. */
 export class RecentMap<K, V> extends Map<K, V> {
   constructor(private readonly most: number) {
     super();

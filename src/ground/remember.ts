@@ -1,4 +1,4 @@
-/** Keeps slow results, one for each key. With more keys than `most` all are dropped and made anew. */
+/** Keeps slow results by key. With more keys than `most` all are dropped and made again. */
 export function remember<K, V>(most: number, make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

@@ -1,5 +1,6 @@
 /**
- * While each turn brings a new connection, one turn in `beforeUrgent` lets urgent work begin, and one in `beforeAny` any work.
+ * While each turn brings a new connection, one turn in `beforeUrgent` begins urgent work, and one in `beforeAny` any
+ * work.
  */
 const forConnections = { beforeUrgent: 16, beforeAny: 256 };
 
@@ -26,22 +27,21 @@ function enqueue(queue: (() => void)[], begin: () => void): void {
 }
 
 /**
- * Turns of the event loop for work that can wait. A process has one loop. In each turn the loop reads from the network once and
- * accepts one new connection (libuv since 1.45), however many wait. Work that fills a turn keeps an alert waiting in the kernel
- * after all other connections. Therefore work waits until a turn has brought no connection, or many turns have brought one
- * each.
+ * Turns of the event loop for work that can wait. In each turn the loop reads from the network once, and accepts only
+ * one new connection (libuv since 1.45). Work that fills turns would keep alerts waiting in the kernel. Work therefore
+ * begins when a turn has brought no connection, or after many turns with one.
  */
 export const turns = {
-  /** Called for each accepted connection: the kernel may have another. */
+  /** Called for each accepted connection. */
   noteConnection(): void {
     hasNewConnection = true;
   },
   /**
-   * Waits for a turn for one piece of work. One begins in each turn, in order, so work of many pieces delays others by one
-   * piece only.
+   * Waits for a turn for one piece of work. One piece begins in each turn, in order, so long work delays other work by
+   * one piece only.
    */
   take: (): Promise<void> => new Promise((resolve) => enqueue(waiting, resolve)),
-  /** Begins in the next usable turn, before any other work. */
+  /** Begins in the next usable turn, before other work. */
   takeUrgent(begin: () => void): void {
     enqueue(urgent, begin);
   },

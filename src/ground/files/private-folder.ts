@@ -3,11 +3,11 @@ import { dirname } from "node:path";
 import { isWithoutFolderSync } from "./replace-file.ts";
 
 /**
- * Makes a folder that only its owner can enter (mode 0700), with missing parents. An existing folder stays unchanged. The name
- * of each new folder is synced: otherwise a power cut could remove it with everything in it.
+ * Makes a folder that only its owner can enter (mode 0700), with missing parents. An existing folder stays unchanged.
+ * The name of each new folder is synced, or a power cut could remove it.
  *
- * `mkdir` with `recursive` is not used: where an existing folder refuses new names with ENOENT, as /proc does, Node 20 to 24
- * try forever and answer no signal.
+ * `mkdir` with `recursive` is not used. In an existing folder that refuses new names with ENOENT, such as /proc, Node
+ * 20 to 24 tries for ever and answers no signal.
  *
  * @throws the error of the first call that was refused, with its `code`
  */
@@ -19,7 +19,7 @@ export function makePrivateFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 });
     syncNames(parent);
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have made the folder meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isFolder(path)) throw error;
   }
 }

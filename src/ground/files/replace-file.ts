@@ -4,13 +4,12 @@ import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Writes a file that gets its name only when it is complete and on disk. Until then, and after a crash or a power cut, readers
- * find the old file. Readable by its owner only.
+ * Writes a file that gets its name only when it is complete and on disk. Until then, and after a crash, readers find
+ * the old file. Only its owner can read it.
  *
- * The file is written under another name, fsynced and renamed. Then the folder is fsynced: without that a power cut may lose
- * the new name. Every call throws the file system's own error, with its `code`.
- * @param draft the name until the file is complete, in the same folder. A file of that name, as a crash leaves it, is
- *   overwritten
+ * The draft is fsynced and renamed, then the folder is fsynced: without that a power cut may lose the new name. Each
+ * call throws the file system's error, with its `code`.
+ * @param draft the name until then, in the same folder. A file of that name, as a crash leaves it, is overwritten
  */
 export async function openReplacement(path: string, draft: string) {
   const file = await open(draft, "w", 0o600);
@@ -26,7 +25,7 @@ export async function openReplacement(path: string, draft: string) {
       await file.writeFile(text);
       bytes += Buffer.byteLength(text);
     },
-    /** Puts the file on disk under its name. Returns its size in bytes. */
+    /** Returns the size in bytes. */
     async commit(): Promise<number> {
       await file.sync();
       await close();
@@ -35,7 +34,7 @@ export async function openReplacement(path: string, draft: string) {
       await syncFolder(dirname(path));
       return bytes;
     },
-    /** Removes a draft that was not committed. Does nothing after `commit`. */
+    /** Does nothing after `commit`. */
     async discard(): Promise<void> {
       await close();
       if (!committed) await rm(draft, { force: true });
@@ -43,7 +42,7 @@ export async function openReplacement(path: string, draft: string) {
   };
 }
 
-/** Writes `text` to the file at `path`, whether or not it exists. Two concurrent writers each need a `draft` of their own. */
+/** Replaces a file at `path`, if there is one. Two writers at once each need a `draft` of their own. */
 export async function replaceFile(path: string, text: string, draft = `${path}.new`): Promise<void> {
   const file = await openReplacement(path, draft);
   try {
@@ -55,10 +54,7 @@ export async function replaceFile(path: string, text: string, draft = `${path}.n
   }
 }
 
-/**
- * Makes the file at `path` with `text`. False, and nothing is changed, if it exists. If several make it at once, the first
- * wins.
- */
+/** False, without any change, if the file exists. When several callers make it at once, the first wins. */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.new`;
   const file = await open(draft, "wx", 0o600);
@@ -70,7 +66,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
     } finally {
       await file.close();
     }
-    // Fails where the name is taken, unlike `rename`.
+    // Unlike `rename`, this fails where the name is taken.
     await link(draft, path);
     await syncFolder(dirname(path));
     return true;
@@ -82,7 +78,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Gives a file that root has made to the owner of the folder, since a service must be able to open a command's files. */
+/** Gives a file of root to the owner of the folder: a service must be able to open files that a command made. */
 export function giveToOwner(path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
@@ -90,12 +86,12 @@ export function giveToOwner(path: string): void {
   try {
     chownSync(path, uid, gid);
   } catch (error) {
-    // The root of a container may lack the right to change the owner.
+    // The root of a container may not be allowed to change the owner.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
 
-/** Gives a synced file (`syncFile`) its final name. Replaces a file of that name. */
+/** Gives a synced file (`syncFile`) its final name, in place of any other file. */
 export async function renameFile(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
@@ -110,14 +106,13 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Whether a folder cannot be synced: some file systems do not support it, and a folder may be writable without being readable.
- * The new name is valid anyway.
+ * Whether a folder cannot be synced. Some file systems cannot do it, and a writable folder may be unreadable. The new
+ * name is valid anyway.
  */
 export function isWithoutFolderSync(error: unknown): boolean {
   return ["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** Syncs the content of a file, or the names in a folder. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

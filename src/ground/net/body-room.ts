@@ -1,8 +1,8 @@
-/** The sender of a body, for its share of the room. */
+/** The sender of a body. Room is shared by senders. */
 export interface BodySender {
-  /** The destination of the body, e.g. the hook of one source. */
+  /** The hook that gets the body. */
   to: string;
-  /** Called only where room is short. */
+  /** Called only when room is short. */
   network(): string;
 }
 
@@ -13,14 +13,14 @@ export interface RequestHead {
   rawHeaders: readonly string[];
 }
 
-/** The room that one body holds, from its beginning until it was processed. */
+/** The room of one body, until the body is processed. */
 export interface BodyPlace {
   readonly sender: BodySender;
-  /** Called when this body has to end for others. Its room is free already. */
+  /** Called when this body must end for another one. Its room is already free. */
   onEnded(): void;
-  /** The size of its request's head, which counts as held. Bytes. */
+  /** The size of the request's head. It counts as held. Bytes. */
   readonly head: number;
-  /** Bytes that the body holds. */
+  /** Bytes. */
   held: number;
   network?: string | undefined;
 }
@@ -29,35 +29,33 @@ export interface BodyPlace {
 export interface BodyRoomLimits {
   /** For all bodies together. */
   all: number;
-  /** For bodies over `smallBodyBytes`. The rest of `all` is only for small ones. */
+  /** For bodies over `smallBodyBytes`. Only small ones may use the rest of `all`. */
   large: number;
 }
 
-/** The answer to the sender of a body without room. */
 export const bodyRoomFull = "The memory for bodies is full; send it again.";
 export const smallBodyBytes = 64 * 1024;
-/** The least that a request holds. It also bounds how many tiny bodies have to end for a larger one. */
+/** The least that a request counts. It bounds how many tiny bodies must end for a larger one. */
 const leastBytes = 4 * 1024;
-/** The memory of Node and the pages for each name and value, without its letters. Measured with 500 fields. Bytes. */
+/** What Node and the pages hold for each name and value, without its letters. Measured with 500 fields. Bytes. */
 const bytesOfString = 80;
-/** The part of all room that is freed at once, so bodies are not chosen anew for each piece of a body. */
+/** The part of all room that is freed at once. Without it, bodies would be chosen anew for each piece of a body. */
 const freedAtOnce = 1 / 64;
-/** A network that holds more than this part of all room holds too much. `shareOfHook` is the same for one hook. */
+/** A network holds too much above this part of all room, a hook above `shareOfHook`. */
 const shareOfNetwork = 1 / 4;
 const shareOfHook = 1 / 2;
 
 /**
- * Memory for the bodies of requests with their heads, bounded for all together, however many addresses send them and however
- * many hooks get them.
+ * The memory for bodies of requests and their heads. It is bounded for all together, whatever the number of addresses
+ * and hooks.
  *
- * When room is short, unfinished bodies are ended for the new one, the longest under way first. First come bodies whose network
- * and hook both hold too much, then those where one of them does, then any. A share refuses nothing while there is room. A body
- * that stalls thus makes room for one that does not, whether all come from a proxy's one address or each from its own. Large
- * bodies have a bound of their own, and only large ones are ended for it. Small ones find room unless more of them are being
- * stored than fit.
+ * When room is short, unfinished bodies end for the new one, the longest under way first. Those come first whose
+ * network and hook both hold too much, then those where one does, then any. A body that stalls thus makes room for one
+ * that moves, behind one proxy or from many addresses. Large bodies have a bound of their own, and only large ones end
+ * for it.
  */
 export class BodyRoom {
-  /** Bodies that began since room was last short, in order. Their shares are not counted yet. */
+  /** Bodies that began since room was last short, in order. Shares do not count them yet. */
   readonly #begun = new Set<BodyPlace>();
   /** All older bodies, in the same order. */
   readonly #underWay = new Set<BodyPlace>();
@@ -72,7 +70,7 @@ export class BodyRoom {
   }
 
   /**
-   * Begins a request. It holds nothing until it grows, by 0 for its head alone.
+   * The request holds nothing until `grow`, which is called with 0 for the head alone.
    * @param head as Node gives it. Default: none
    */
   enter(sender: BodySender, head?: RequestHead): BodyPlace {
@@ -81,7 +79,7 @@ export class BodyRoom {
     return place;
   }
 
-  /** Whether the body may hold this many bytes in all, besides its head. If not, it keeps its previous size. */
+  /** Whether the body may hold so much besides its head. If not, it keeps its size. */
   grow(place: BodyPlace, bytes: number): boolean {
     const wanted = Math.max(place.head + bytes, leastBytes);
     if (!this.#fits(place, wanted) && !this.#makeRoom(place, wanted)) return false;
@@ -89,7 +87,7 @@ export class BodyRoom {
     return true;
   }
 
-  /** Marks the body as complete. It is no longer ended for others. */
+  /** A complete body no longer ends for others. */
   finish(place: BodyPlace): void {
     this.#begun.delete(place);
     this.#underWay.delete(place);
@@ -97,7 +95,6 @@ export class BodyRoom {
     place.network = undefined;
   }
 
-  /** Frees the room of the body. */
   leave(place: BodyPlace): void {
     this.finish(place);
     this.#set(place, 0);
@@ -130,7 +127,7 @@ export class BodyRoom {
     const spare = this.limits.all * freedAtOnce;
     for (const place of this.#inOrderOfEnding()) {
       if (place === asking || this.#fits(asking, wanted, spare)) break;
-      // A body that holds nothing frees nothing, and a small one frees no room for large ones.
+      // A small body frees no room for large ones.
       const freed = this.#fitsLarge(asking, wanted, spare) ? place.held : largePart(place, place.held);
       if (freed === 0) continue;
       this.leave(place);
@@ -158,8 +155,8 @@ export class BodyRoom {
 }
 
 /**
- * Adds up the room of senders with one name, and knows which names hold too much. Kept, since adding up takes milliseconds for
- * 20,000 bodies.
+ * The room that each network or hook holds, and which hold too much. Kept, since adding up 20,000 bodies takes
+ * milliseconds.
  */
 class Shares {
   readonly tooMuch = new Set<string>();

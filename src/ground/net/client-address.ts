@@ -2,14 +2,14 @@ import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
 export interface ProxyTrust {
-  /** Proxies, as addresses and CIDR ranges, whose `X-Forwarded-For` and `Forwarded` are trusted. */
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` and `Forwarded` are trusted. */
   trustedProxies: readonly string[];
-  /** Whether the relay runs on Fly.io: `Fly-Client-IP` then counts when Fly's proxy sends it. */
+  /** Whether the relay runs on Fly.io. `Fly-Client-IP` then counts when Fly's proxy sends it. */
   behindFly: boolean;
 }
 
 /**
- * Finds the address that a request came from, in one spelling. IPv4 is never mapped into IPv6. `unknown` when the connection is
+ * The address that a request came from. An IPv4 address is never written as IPv6. `unknown` when the connection is
  * gone.
  *
  * @param peer the other end of the connection
@@ -17,13 +17,13 @@ export interface ProxyTrust {
 export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => string;
 
 /**
- * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from 172.16.0.0/16
- * or 172.19.0.0/16 by people's reports. No other sender does: machines reach each other by IPv6 (fdaa::/16), which is not
- * trusted. Fly's edge replaces a `Fly-Client-IP` that a client made up (https://fly.io/docs/networking/request-headers/).
+ * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/). Users
+ * report 172.16.0.0/16 and 172.19.0.0/16. Other machines use IPv6 (fdaa::/16), which is not trusted. Fly's edge
+ * replaces a `Fly-Client-IP` of the client (https://fly.io/docs/networking/request-headers/).
  */
 const flyProxies = ["172.16.0.0/12"];
 
-/** No chain of proxies is longer. Only the end of a longer list is read. */
+/** Only the end of a longer list is read. */
 const maxHops = 32;
 
 export type HeaderOf = (name: string) => string | undefined;
@@ -33,7 +33,7 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
   const trusted = createIpRanges(trustedProxies);
   const fly = createIpRanges(behindFly ? flyProxies : []);
 
-  /** Follows the hops from the nearest to the farthest while each is trusted. Hops beyond may be made up. */
+  /** Follows the hops from the nearest on, while each is trusted. A client can make up the hops beyond. */
   function follow(from: string, hops: readonly string[]): string {
     let client = from;
     for (const hop of hops.toReversed()) {
@@ -53,7 +53,7 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
       const place = hops.findLastIndex((hop) => readAddress(hop) === named);
       return follow(named, hops.slice(0, Math.max(0, place)));
     }
-    // A proxy writes one of the two headers. It passes the other on, and the client may have made that up. If they differ,
+    // A proxy writes one of the two headers and passes on the other, which a client may have made up. If they differ,
     // neither counts.
     const lists = [forwardedFor, readForwarded(header("forwarded"))].filter((hops) => hops !== undefined);
     const clients = lists.map((hops) => follow(peer, hops));
@@ -68,8 +68,8 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
 }
 
 /**
- * Finds the network that a limit counts a request for. One IPv6 subscriber has a whole /64, which counts as one network.
- * `unknown` when the connection is gone.
+ * The network that a limit counts a request for. An IPv6 subscriber has a whole /64, which counts as one. `unknown`
+ * when the connection is gone.
  *
  * @param trust ranges for `createIpRanges`; throws as it does
  */
@@ -85,7 +85,8 @@ function networkOf(address: string): string {
 export const unknownNetwork = "unknown";
 
 /**
- * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection is gone.
+ * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection
+ * is gone.
  *
  * @param peer the other end of a connection
  */
@@ -104,15 +105,15 @@ function firstGroups(address: string, count: number): string {
 }
 
 /**
- * Reads an address with or without port and brackets. Undefined for other texts, e.g. `unknown` and the made-up names that RFC
- * 7239 (6.3) allows.
+ * Reads an address with or without port and brackets. Undefined for other texts, such as `unknown` and the made-up
+ * names of RFC 7239 (6.3).
  */
 function readAddress(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
   return readIpAddress(bracketed ?? withPort ?? text.trim());
 }
 
-/** The `for` of each element of a `Forwarded` header (RFC 7239). Empty when the header cannot be read as a whole. */
+/** The `for` of each element of a `Forwarded` header (RFC 7239). Empty when a part of the header is unreadable. */
 function readForwarded(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   const elements = splitUnquoted(header, ",") ?? [];
@@ -124,7 +125,7 @@ function readForwarded(header: string | undefined): string[] | undefined {
   });
 }
 
-/** Undefined when a quotation does not end: it would swallow the next proxy's part. */
+/** Undefined when a quotation does not end, since it would include the next proxy's part. */
 function splitUnquoted(text: string, separator: "," | ";"): string[] | undefined {
   const parts: string[] = [];
   let from = 0;

@@ -7,10 +7,7 @@ export function databasePlace(address: string): string | undefined {
   return `${name} at ${host}${url.port && `:${url.port}`}`;
 }
 
-/**
- * The passwords in a PostgreSQL address: before its host, and in its query, where the driver looks as well. Empty without an
- * address.
- */
+/** The passwords in a PostgreSQL address: before its host, and in its query, where the driver looks too. */
 export function databasePasswords(address = ""): string[] {
   if (!URL.canParse(address)) return [];
   const { password, searchParams } = new URL(address);

@@ -2,9 +2,8 @@ import { withTimeLimit } from "./time-limit.ts";
 
 export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" | "body"> {
   timeoutMs: number;
-  /** The longest answer, in bytes. Reading stops there. */
+  /** Reading stops there. */
   maxBytes: number;
-  /** Ends the exchange. */
   signal?: AbortSignal;
   /** Default: the built-in one. */
   fetch?: typeof fetch;
@@ -14,8 +13,8 @@ export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" 
 export type TextAnswer = Pick<Response, "status" | "headers"> & { text: string | undefined };
 
 /**
- * Makes one request and reads its answer. Redirects are not followed: they would carry a secret to an address that nobody
- * configured. Throws as `fetch` does, the reason of `signal`, or after `timeoutMs` an error that `isTimeout` knows.
+ * Makes one request and reads its answer. Redirects are not followed, since they could carry a secret to another
+ * address. Throws as `fetch` does, or the reason of `signal`, or after `timeoutMs` an error that `isTimeout` knows.
  */
 export function exchangeText(url: string, options: ExchangeOptions): Promise<TextAnswer> {
   const { timeoutMs, maxBytes, signal: outer, fetch: send = fetch, ...request } = options;
@@ -29,7 +28,7 @@ export function exchangeText(url: string, options: ExchangeOptions): Promise<Tex
   });
 }
 
-/** The body as text. Undefined when it is longer than `maxBytes`: then the rest is not read. */
+/** Undefined when the body is longer than `maxBytes`. The rest is then not read. */
 export async function readBoundedText(response: Response, maxBytes: number): Promise<string | undefined> {
   if (response.body === null) return "";
   const reader = response.body.getReader();

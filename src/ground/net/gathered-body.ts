@@ -3,25 +3,25 @@ import { smallBodyBytes } from "./body-room.ts";
 const nothing: Buffer<ArrayBuffer> = Buffer.alloc(0);
 
 /**
- * Gathers a body in one piece of memory. A list of pieces would take a hundred times the length of a body that comes byte by
- * byte.
+ * Gathers a body in one piece of memory. As a list of pieces, a body that comes byte by byte would take a hundred times
+ * its length.
  */
 export class GatheredBody {
   #memory = nothing;
   #length = 0;
 
-  /** @param expected the body's length where it is known, otherwise the longest allowed. Bytes */
+  /** @param expected the body's length in bytes if known, otherwise the longest allowed */
   constructor(private readonly expected: number) {}
 
   get length(): number {
     return this.#length;
   }
 
-  /** The memory that the body takes with this piece. Bytes. */
+  /** The memory that the body takes with this piece, in bytes. */
   sizeWith(piece: Uint8Array): number {
     const needed = this.#length + piece.length;
     if (needed <= this.#memory.length || this.#length === 0) return Math.max(needed, this.#memory.length);
-    // A small body never doubles beyond the bound of small ones: it would need the room of large ones, and there may be none.
+    // A small body never grows beyond the bound of small ones by doubling. It would then need the room of large ones.
     const most = needed <= smallBodyBytes ? Math.min(this.expected, smallBodyBytes) : this.expected;
     return Math.max(needed, Math.min(2 * needed, most));
   }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
-/** A host for comparison: lower case, without the brackets of IPv6 and the root's dot. */
+/** For comparison: lower case, without the brackets of IPv6 and the root's dot. */
 export function bareHost(host: string): string {
   return host
     .toLowerCase()
@@ -10,15 +10,15 @@ export function bareHost(host: string): string {
 }
 
 /**
- * The kind of a non-public address. Undefined for a public one. Source: IANA's special-purpose registries (RFC 6890 and its
- * successors). IPv6 has only 2000::/3 assigned, so other addresses are refused without a name.
+ * The kind of an address that is not public. Undefined for a public one. Source: IANA's special-purpose registries (RFC
+ * 6890 and its successors). Only 2000::/3 of IPv6 is assigned, so any other address counts as not public.
  */
 export function internalKindOf(address: string): string | undefined {
   const special = internalKinds.find(({ ranges }) => ranges.includes(address))?.kind;
   return special ?? (publicRanges.includes(address) ? undefined : "reserved");
 }
 
-/** A range of IPv4 (mapped into IPv6 or not), and the translated, NAT64 and 6to4 addresses that lead to it. */
+/** A range of IPv4, mapped into IPv6 or not, with the translated, NAT64 and 6to4 addresses that lead to it. */
 export function allForms(range: string): string[] {
   const [written = "", length] = range.split("/");
   const isIpv6 = isIP(written) === 6;
@@ -33,12 +33,12 @@ export function allForms(range: string): string[] {
   ];
 }
 
-/** The /96 networks whose last four bytes are the reached IPv4 address: RFC 2765 and NAT64 (RFC 6052). */
+/** The /96 networks whose last four bytes are an IPv4 address: RFC 2765 and NAT64 (RFC 6052). */
 const translations = ["::ffff:0:", "64:ff9b::"];
 
 const publicRanges = createIpRanges(["2000::/3", ...allForms("0.0.0.0/0")]);
 
-/** The first kind that contains an address names it. */
+/** The first kind that contains an address applies. */
 const internalKinds = [
   ["0.0.0.0/8", "this network"],
   ["10.0.0.0/8", "private"],

@@ -1,8 +1,8 @@
 import { BlockList, isIP, SocketAddress } from "node:net";
 
 /**
- * One address in one spelling, without its zone (`%eth0`). IPv4 that is mapped into IPv6 becomes IPv4. Undefined for other
- * texts, also with brackets or a port.
+ * One spelling of an address, without its zone (`%eth0`). IPv4 that is mapped into IPv6 becomes IPv4. Undefined for
+ * other texts, also with brackets or a port.
  */
 export function readIpAddress(text: string): string | undefined {
   const address = text.split("%", 1)[0] ?? "";
@@ -18,7 +18,7 @@ export function readIpAddress(text: string): string | undefined {
   }
 }
 
-/** Whether this is `10.0.0.0/8`, `fd00::/8`, or one address. */
+/** `10.0.0.0/8`, `fd00::/8`, or one address. */
 export function isIpRange(text: string): boolean {
   const [address = "", length, ...rest] = text.split("/");
   const family = isIP(address);
@@ -27,7 +27,7 @@ export function isIpRange(text: string): boolean {
 }
 
 /**
- * A range of mapped addresses (`::ffff:10.0.0.0/104`) is the range of their IPv4 addresses.
+ * A range of mapped addresses (`::ffff:10.0.0.0/104`) is read as the range of their IPv4 addresses.
  *
  * @param ranges each as `isIpRange` accepts it; throws as `net.BlockList` does for others
  */
@@ -35,7 +35,7 @@ export function createIpRanges(ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = "", bits] = range.split("/");
-    // The first call of `isIP` takes some milliseconds to compile its pattern of IPv6.
+    // Not `isIP`: its first call takes some milliseconds to compile a pattern.
     const isIpv6 = address.includes(":");
     list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? "ipv6" : "ipv4");
   }

@@ -1,13 +1,13 @@
-/** The error code of the system, Node or undici: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
+/** An error code of the system, Node or undici: `ECONNREFUSED`, `UND_ERR_SOCKET`. */
 export interface NetworkError {
   code: string;
-  /** Not for people: it may contain the address, and the address may contain a secret. */
+  /** Not for people: it may contain an address with a secret. */
   message: string;
 }
 
 /**
- * The first error with a code in a chain of causes. `fetch` and grammY wrap the reason. A connection that failed to several
- * addresses wraps one reason for each.
+ * The first error with a code in a chain of causes. `fetch` and grammY wrap the reason. A connection that failed at
+ * several addresses wraps one reason for each.
  */
 export function findNetworkError(error: unknown): NetworkError | undefined {
   let current = error;
@@ -15,14 +15,14 @@ export function findNetworkError(error: unknown): NetworkError | undefined {
     const { code, message, cause, error: inner, errors } = current as Record<string, unknown>;
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code))
       return { code, message: typeof message === "string" ? message : "" };
-    // The message of `fetch` for a port that the Fetch standard blocks: https://fetch.spec.whatwg.org/#port-blocking.
+    // The message of `fetch` for a blocked port: https://fetch.spec.whatwg.org/#port-blocking.
     if (message === "bad port") return { code: "BAD_PORT", message };
     current = cause ?? inner ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return undefined;
 }
 
-/** The code alone, which holds no secret. */
+/** A code holds no secret. */
 export function networkCodeOf(error: unknown): string | undefined {
   return findNetworkError(error)?.code;
 }
@@ -38,12 +38,12 @@ const words: Record<string, string> = {
   UND_ERR_SOCKET: "connection closed without an answer",
 };
 
-/** The code in words for people. An unknown code stays unchanged. */
+/** In words for people. An unknown code stays unchanged. */
 export function nameNetworkCode(code: string): string {
   return words[code] ?? code;
 }
 
-/** Whether the name could not be resolved (`getaddrinfo`, c-ares, nodemailer). */
+/** Whether a name could not be resolved (`getaddrinfo`, c-ares, nodemailer). */
 export function isDnsCode(code: string): boolean {
   return /^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EDNS)/.test(code);
 }
@@ -53,7 +53,7 @@ const beginningsOfTls =
   INVALID_CA INVALID_PURPOSE PATH_LENGTH_`.split(/\s+/);
 
 /**
- * Whether no secure connection could be made. The codes of a bad certificate are OpenSSL's and have no common prefix
+ * Whether no secure connection could be made. OpenSSL's codes for a bad certificate have no common prefix
  * (nodejs.org/api/tls.html#x509-certificate-error-codes).
  */
 export function isTlsCode(code: string): boolean {
@@ -61,16 +61,15 @@ export function isTlsCode(code: string): boolean {
 }
 
 interface NetworkFailure {
-  /** `no`: surely nothing of the request left this machine. `maybe`: the request may have been carried out. */
+  /** `no`: surely nothing left this machine. `maybe`: the request may have been carried out. */
   sent: "no" | "maybe";
-  /** `connection refused`. Unknown failures include their code. */
+  /** `connection refused`. An unknown failure includes its code. */
   words: string;
   hint: string;
 }
 
 const checkAddress = "check the address and this machine's network";
 
-/** System and undici error codes in the cause of a failed `fetch`. */
 const kinds: Record<string, NetworkFailure> = {
   ECONNREFUSED: { sent: "no", words: "connection refused", hint: checkAddress },
   ENOTFOUND: { sent: "no", words: "the host name is not known", hint: checkAddress },
@@ -99,12 +98,12 @@ const tls: NetworkFailure = {
 
 const unknown: NetworkFailure = { sent: "maybe", words: "the request failed", hint: checkAddress };
 
-/** The meaning of a rejected `fetch`. The error itself is dropped, as its message may contain headers. */
+/** What a rejected `fetch` means. The error is dropped, since its message may contain headers. */
 export function nameNetworkFailure(error: unknown): NetworkFailure {
   const cause = findNetworkError(error);
   if (cause === undefined) return unknown;
   const kind = kindOf(cause.code, cause.message);
-  // A failure with its own words needs no code. For others the code helps a search.
+  // A code helps people to search for a failure that has no words of its own.
   return cause.code in kinds ? kind : { ...kind, words: `${kind.words} (${cause.code})` };
 }
 

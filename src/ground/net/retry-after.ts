@@ -1,12 +1,12 @@
 /**
- * Milliseconds from now by a `Retry-After` header: seconds (fractions are accepted) or an HTTP date (RFC 9110, 10.2.3).
- * Undefined when it is absent or neither. A date in the past is 0. Never clamped.
+ * Milliseconds from now, for seconds (also fractions) or an HTTP date (RFC 9110, 10.2.3). Undefined for other texts. A
+ * date in the past is 0. There is no upper limit.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | undefined {
   if (value === undefined || value === null) return undefined;
   const text = value.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000);
-  // Date.parse accepts nearly anything ("-5" is a year). An HTTP date begins with a day's name.
+  // `Date.parse` accepts nearly anything ("-5" is a year). An HTTP date begins with a day's name.
   const at = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }

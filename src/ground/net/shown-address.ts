@@ -2,7 +2,10 @@ import { cut } from "../text/graphemes.ts";
 
 const unreadable = "an address that cannot be read";
 
-/** An address for people who must not learn how to send to it. Each part of its path may be a secret, so the path is hidden. */
+/**
+ * An address for people who must not be able to send to it. Any part of the path may be a secret, so the path is
+ * hidden.
+ */
 export function showAddress(url: string): string {
   if (!URL.canParse(url)) return unreadable;
   const { protocol, host } = new URL(url);
@@ -12,7 +15,7 @@ export function showAddress(url: string): string {
 /** Like `showAddress`, but a Tocsin hook keeps its path up to the secret: `https://alerts.example/hooks/***`. */
 export function maskWebhookUrl(url: string): string {
   const { origin, pathname } = URL.canParse(url) ? new URL(url) : { origin: "null", pathname: "" };
-  // PUBLIC_URL may have a path of its own before `/hooks/`, made of words.
+  // PUBLIC_URL may have a path of words before `/hooks/`.
   const path = /^(?:\/[^/]{1,15})*?\/hooks\/(?=.)/.exec(pathname)?.[0];
   return path === undefined || origin === "null" ? showAddress(url) : `${origin}${path}***`;
 }

@@ -1,9 +1,9 @@
 type TimeLimit = ReturnType<typeof startTimeLimit>;
 
 /**
- * A signal that aborts with `outer` and its reason, or after a time with a `TimeoutError`, whichever is first.
+ * A signal that aborts with `outer`, or after a time with a `TimeoutError`.
  *
- * `AbortSignal.timeout` is not used: inside `AbortSignal.any` Node 20 lets it be collected, and then it never fires.
+ * `AbortSignal.timeout` is not used: inside `AbortSignal.any` Node 20 may collect it, and it then never fires.
  */
 export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   const controller = new AbortController();
@@ -20,9 +20,8 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   if (outer?.aborted) forward();
   return {
     signal,
-    /** Whether the time limit aborted the signal, and not the caller. */
+    /** False where the caller aborted. */
     timedOut: () => timedOut,
-    /** Starts the time anew. */
     restart(): void {
       clearTimeout(timer);
       timer = setTimeout(end, timeoutMs);
@@ -35,7 +34,7 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   };
 }
 
-/** Runs with a signal that aborts after `timeoutMs` or with `outer`. Leaves no timer or listener behind. */
+/** Runs with such a signal, and clears it afterwards. */
 export async function withTimeLimit<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
@@ -49,17 +48,17 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** The abort reason when something took too long. `isTimeout` recognises it. */
+/** `isTimeout` recognises this abort reason. */
 export function createTimeoutError(): Error {
   return new DOMException("no answer in time", "TimeoutError");
 }
 
-/** Whether a signal's reason, or a thrown error, comes from a time limit. */
+/** Whether an abort reason, or a thrown error, comes from a time limit. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === "TimeoutError";
 }
 
-/** Rejects with the reason of the signal, for a race with what may not obey it. Never resolves. */
+/** Rejects with the signal's reason and never resolves. For a race with work that may not obey the signal. */
 export function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);

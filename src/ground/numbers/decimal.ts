@@ -1,4 +1,4 @@
-/** A decimal number in parts: 0.d₁d₂d₃… × 10^`magnitude`, without zeros at either end of the digits. */
+/** A decimal number: 0.d₁d₂d₃… × 10^`magnitude`, without zeros at either end of the digits. */
 export interface Decimal {
   negative: boolean;
   /** Empty for zero. */
@@ -6,14 +6,14 @@ export interface Decimal {
   magnitude: number;
 }
 
-/** A longer text is no number. Each matcher of each route would go through all its digits. */
+/** A longer text is no number: each matcher of each route would read all its digits. */
 const maxLength = 1_000;
 
 const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads `12`, `-0.50`, `6.02e23`. Other texts are undefined (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters, an
- * exponent over 15 digits). Exact, because amounts of tokens have more digits than a JavaScript number keeps.
+ * Reads `12`, `-0.50`, `6.02e23`, exactly: amounts of tokens have more digits than a JavaScript number keeps. Undefined
+ * for other texts (`1,000`, `12 %`, `NaN`, an exponent over 15 digits).
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (text.length > maxLength) return undefined;
@@ -27,7 +27,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   const digits = withoutTrailingZeros(all.slice(leadingZeros));
   if (digits === "") return { negative: false, digits: "", magnitude: 0 };
   const magnitude = whole.length - leadingZeros + Number(exponent);
-  // A larger magnitude is inexact or infinite as a number, so computing with it would be wrong, or throw.
+  // Computing with a larger magnitude would be wrong, or throw.
   return Number.isSafeInteger(magnitude) ? { negative: sign === "-", digits, magnitude } : undefined;
 }
 
@@ -44,8 +44,8 @@ const powersOfTen = new Map<string, number>([
 ]);
 
 /**
- * Reads also amounts that are written for people, as in alerts in words: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma
- * is the English one between groups of three digits. "5m" is no amount, since it may mean five minutes or five million.
+ * Also reads amounts in words: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma separates groups of three digits.
+ * "5m" is no amount: it may mean five minutes or five million.
  */
 export function parseAmount(text: string): Decimal | undefined {
   const plain = parseDecimal(text);
@@ -61,10 +61,7 @@ export function parseAmount(text: string): Decimal | undefined {
 
 const certainGroups = /^[+-]?\d{1,3}(?:(?:,\d{3}){2,30}(?:\.\d{1,80})?|,\d{3}\.\d{1,80})$/;
 
-/**
- * Removes commas between groups: "24,318,772.10" becomes `24318772.10`. Other texts stay unchanged. "1,500" stays too: for half
- * of the world it is one and a half.
- */
+/** "24,318,772.10" becomes `24318772.10`. "1,500" stays unchanged: for half of the world it is one and a half. */
 export function withoutGroups(text: string): string {
   return text.includes(",") && certainGroups.test(text) ? text.replaceAll(",", "") : text;
 }
@@ -72,8 +69,8 @@ export function withoutGroups(text: string): string {
 const multiplied = /^[+-]?[$€£¥₿]?\d[\d,.]*\s?[a-z]+$/i;
 
 /**
- * Reads both if they can surely be compared: two plain decimals, or two amounts with a multiplier, such as "24.3M" and "1 bn".
- * "24.3M" and "25" cannot: a unit may multiply only the second.
+ * Reads both if they can surely be compared: two plain decimals, or two amounts with a multiplier ("24.3M" and "1 bn").
+ * "24.3M" and "25" cannot, since a unit may multiply the second.
  */
 export function parseAlike(one: string, other: string): [Decimal, Decimal] | undefined {
   const read = multiplied.test(one) && multiplied.test(other) ? parseAmount : parseDecimal;
@@ -81,7 +78,7 @@ export function parseAlike(one: string, other: string): [Decimal, Decimal] | und
   return first && second && [first, second];
 }
 
-/** Compares two amounts: negative when the second is larger. Undefined when either cannot surely be read as an amount. */
+/** Negative when the second is larger. Undefined when either cannot surely be read as an amount. */
 export function compareAmounts(one: string, other: string): number | undefined {
   const first = parseAmount(one);
   const second = parseAmount(other);
@@ -95,7 +92,7 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
   return a.negative ? compareSizes(b, a) : compareSizes(a, b);
 }
 
-/** Exact. Undefined when the difference has more than 1,000 digits: it would take long, and nobody reads it. */
+/** Exact. Undefined for more than 1,000 digits, which would take long. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   const scale = Math.max(scaleOf(a), scaleOf(b));
   const lengthOf = (decimal: Decimal) => decimal.digits.length + scale - scaleOf(decimal);
@@ -109,8 +106,8 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
 const percentPlaces = 6;
 
 /**
- * How many percent `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined for a zero `whole`,
- * and for a ratio beyond 1,000 digits.
+ * Percent that `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined for a zero
+ * `whole`, and for a ratio beyond 1,000 digits.
  */
 export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   const shift = 2 + percentPlaces + scaleOf(whole) - scaleOf(part);
@@ -128,7 +125,7 @@ function toDecimal(scaled: bigint, places: number): Decimal {
   return { negative: scaled < 0n, digits, magnitude: digits === "" ? 0 : size.length - places };
 }
 
-/** The number of decimal places. Negative for a whole number with zeros at its end. */
+/** Negative for a whole number with zeros at its end. */
 function scaleOf({ digits, magnitude }: Decimal): number {
   return digits.length - magnitude;
 }
@@ -144,7 +141,7 @@ function compareSizes(a: Decimal, b: Decimal): number {
   return a.digits < b.digits ? -1 : 1;
 }
 
-/** A loop, since /0+$/ takes quadratic time for a hostile row of zeros. */
+/** A loop: /0+$/ takes quadratic time for a hostile row of zeros. */
 export function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

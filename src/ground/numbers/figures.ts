@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>;
 
-/** Counts events by labels. No label is forgotten, so a label must have few values, and none that a stranger chooses. */
+/** Counts events by labels. No label is forgotten, so labels must have few values, and none that a stranger chooses. */
 export class Counter {
   readonly #counts = new Map<string, [labels: Labels, count: number]>();
 
@@ -18,12 +18,12 @@ export class Counter {
 
 export interface Distribution {
   labels: Labels;
-  /** The counts between one bound and the next. The last count is for values over all bounds. */
+  /** Each between one bound and the next. The last count is for values over all bounds. */
   counts: number[];
   sum: number;
 }
 
-/** The distribution of sizes, by labels as in `Counter`. */
+/** Sizes by labels, as in `Counter`. */
 export class Histogram {
   /** Ascending. */
   readonly bounds: readonly number[];
@@ -33,7 +33,7 @@ export class Histogram {
     this.bounds = bounds;
   }
 
-  /** Adds an empty distribution from the start: Prometheus misses the first value of a series that appears with it. */
+  /** Adds an empty distribution. Prometheus misses the first value of a series that appears with it. */
   expect(labels: Labels): Distribution {
     const key = JSON.stringify(labels);
     const known = this.#distributions.get(key);

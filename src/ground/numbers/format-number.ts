@@ -8,27 +8,30 @@ import {
   withoutTrailingZeros,
 } from "./decimal.ts";
 
-/** The digits that a reader takes in at a glance. */
+/** Digits that a reader takes in at a glance. */
 const significantDigits = 6;
 const shortSignificantDigits = 4;
-/** Amounts of money or tokens have fewer digits before the point. */
+/** Amounts have fewer digits before the point. */
 const longestWhole = 30;
 
-/** A double holds this many digits exactly. */
+/** Digits that a double holds exactly. */
 const longestExact = 15;
 /** Digits beyond these are noise of a sender's doubles: `0.30000000000000004`. */
 const tellingDigits = 12;
-/** From a quadrillion on no word is widely known, and below a millionth nobody counts zeros. Such numbers get an exponent. */
+/**
+ * A quadrillion and more has no well-known word, and nobody counts the zeros of less than a millionth. Such numbers get
+ * an exponent.
+ */
 const largestInWords = 15;
 const smallestPlain = -5;
 
 const wholeNumber = /^[+-]?\d+$/;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** The difference of two such numbers is exact in doubles when it is rounded to their places. */
+/** The difference of two such numbers is exact in doubles, rounded to their places. */
 const shortPlain = /^[+-]?\d{1,9}(?:\.(\d{1,5}))?$/;
 const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
-/** The words for powers of ten in a short number, largest first. */
+/** Largest first. */
 export const multiples = [
   { power: 12, word: "tn" },
   { power: 9, word: "bn" },
@@ -36,14 +39,11 @@ export const multiples = [
 ];
 
 export interface NumberStyle {
-  /** Numbers near it. Numbers that differ as sent never read the same. */
+  /** Numbers shown near it. Two numbers that differ as sent must not look the same. */
   besides?: readonly (string | undefined)[];
 }
 
-/**
- * `1246377700.25` → `1,246,377,700.25`: every digit as sent. Other texts, and texts that start with a zero as ids do, stay
- * unchanged.
- */
+/** `1246377700.25` → `1,246,377,700.25`. Other texts stay unchanged, also with a zero in front as ids have. */
 export function groupDigits(sent: string): string {
   const found = plain.exec(sent);
   if (found === null) return sent;
@@ -52,12 +52,15 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** A number of the program: `1234` → `1,234`. Fractions get at most three digits. The first use of `Intl` takes 20 ms and 5 MB. */
+/**
+ * For a number of the program: `1234` → `1,234`. Fractions get at most three digits. `Intl` is not used: its first use
+ * takes 20 ms and 5 MB.
+ */
 export function groupThousands(count: number): string {
   const size = Math.abs(count);
   if (Number.isInteger(count) && size < 1e15) return groupDigits(String(count));
   if (!(size > 1e-6 && size < 1e12)) return count.toLocaleString("en");
-  // Rounds the decimal digits: as a double, 523.1705 times 1000 is not the half that it reads as.
+  // Rounds the decimal digits: as a double, 523.1705 times 1000 is not the half that it looks like.
   const rounded = Number(`${Math.round(Number(`${size}e3`))}e-3`);
   return groupDigits(String(Math.sign(count) * rounded));
 }
@@ -70,26 +73,26 @@ function inThrees(whole: string): string {
 }
 
 /**
- * Writes a number for people: digits in groups, all digits before the point, and decimals up to six significant digits:
- * `18623.426` → `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A short number keeps its zeros. A
- * number that is whole only by rounding gets zeros: `0.9999999` → `1.00000`. Other texts stay unchanged.
+ * A number for people: grouped, with all digits before the point, and up to six significant digits. `18623.426` →
+ * `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A short number keeps its zeros. A number
+ * that is whole only by rounding gets zeros: `0.9999999` → `1.00000`. Other texts stay unchanged.
  */
 export function writeNumber(sent: string, style: NumberStyle = {}): string {
   if (isShort(sent)) return groupDigits(sent);
   return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
 }
 
-/** The usual case, several times for each alert. No digit is dropped, so no other number can read the same. */
+/** The usual case. No digit is dropped, so no other number can look the same. */
 function isShort(sent: string): boolean {
   return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
 
 /**
- * Writes a number for a short line with four significant digits: `24.32 M`, `1.246 bn`, `3 tn` from a million on, `18,623`,
- * `0.9712`, `0.0001662` below. Beyond these `1.5e18`, `2.175e-7`.
+ * Four significant digits, for a short line. From a million on: `24.32 M`, `1.246 bn`, `3 tn`. Below: `18,623`,
+ * `0.9712`, `0.0001662`. Beyond: `1.5e18`, `2.175e-7`.
  */
 export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
-  // This stays unchanged: 12.500 is a dozen for some readers and twelve thousand for others.
+  // 12.500 stays unchanged: some readers see a dozen, others twelve thousand.
   if (/^[+-]?[1-9]\d{0,2}\.\d{3}$/.test(sent)) return sent;
   return keptApart(sent, style, shortSignificantDigits, (digits) => (number) => {
     const parsed = parseDecimal(number);
@@ -108,7 +111,7 @@ export function isNumberIn(text: string, sent: string, style: NumberStyle): bool
   return [sent, ...forms].some((form) => text.includes(form));
 }
 
-/** `−5.7 %` of the previous value. Undefined where the change is uncertain or would read as nothing. */
+/** `−5.7 %` of the previous value. Undefined where it is uncertain, or rounds to nothing. */
 export function writeChange(before: string, now: string): string | undefined {
   const share = shareOf(before, now);
   if (share === undefined) return undefined;
@@ -117,13 +120,13 @@ export function writeChange(before: string, now: string): string | undefined {
   return Number(digits) === 0 ? undefined : `${share < 0 ? "−" : "+"}${groupDigits(digits)} %`;
 }
 
-/** `−289,654`, six significant digits. Undefined where either is no plain decimal or both are equal. */
+/** `−289,654`, six significant digits. Undefined where either is no plain decimal, or both are equal. */
 export function writeDifference(before: string, now: string): string | undefined {
   const size = exactDifference(before, now);
   return size === undefined ? undefined : `${size.startsWith("-") ? "−" : "+"}${writeNumber(size.replace("-", ""))}`;
 }
 
-/** The difference without an exponent. */
+/** Without an exponent. */
 function exactDifference(before: string, now: string): string | undefined {
   if (before === now) return undefined;
   const [short, shortBefore] = [shortPlain.exec(now), shortPlain.exec(before)];
@@ -139,8 +142,8 @@ function exactDifference(before: string, now: string): string | undefined {
 }
 
 /**
- * `0.0074 %`: the distance of a number from a limit, without a sign. Undefined where `writeChange` is, and from 1,000 % on,
- * which nobody can imagine.
+ * `0.0074 %`: the distance of a number from a limit, without a sign. Undefined where `writeChange` is, and from 1,000 %
+ * on.
  */
 export function writeDistance(limit: string, now: string): string | undefined {
   const size = Math.abs(shareOf(limit, now) ?? 0);
@@ -160,7 +163,7 @@ function writeSize(size: number): string {
   return `${writePlain(parseDecimal(size.toPrecision(2)) ?? zero)} %`;
 }
 
-/** Percent of `before`. A double is exact enough, as few digits are shown. */
+/** Percent of `before`. A double is exact enough for the few digits shown. */
 function shareOf(before: string, now: string): number | undefined {
   const isPlain = decimal.test(before) && decimal.test(now);
   const [from, to] = isPlain ? [Number(before), Number(now)] : (parseAlike(before, now) ?? []).map(toDouble);
@@ -173,7 +176,7 @@ function toDouble({ negative, digits, magnitude }: Decimal): number {
   return Number(`${negative ? "-" : ""}0.${digits}e${magnitude}`);
 }
 
-/** Adds digits one by one until no other number next to it reads the same. */
+/** Adds digits until no number near it looks the same. */
 function keptApart(
   sent: string,
   { besides = [] }: NumberStyle,
@@ -205,7 +208,7 @@ function readsTheSame(one: string, other: string): boolean {
   return first !== undefined && second !== undefined && compareDecimals(first, second) === 0;
 }
 
-/** Numbers that differ by more than 1 % never read the same. Texts that are no numbers count as near. */
+/** Within 1 %: numbers further apart never look the same. Texts that are no numbers count as near. */
 function isNear(one: number, other: number): boolean {
   return !(Math.abs(one - other) > 0.01 * Math.max(Math.abs(one), Math.abs(other)));
 }
@@ -225,7 +228,7 @@ function shortenFraction(sent: string, digits: number): string {
   return written <= digits ? groupDigits(sent) : writeRounded(parsed, Math.max(digits, parsed.magnitude));
 }
 
-/** Adds zeros after the point where rounding alone has made a whole number. */
+/** Adds zeros after the point where only rounding has made the number whole. */
 function writeRounded(decimal: Decimal, digits: number): string {
   const rounded = roundTo(decimal, digits);
   const short = groupDigits(writePlain(rounded));
@@ -259,7 +262,7 @@ function roundTo(decimal: Decimal, digits: number): Decimal {
   };
 }
 
-/** The number without an exponent. */
+/** Without an exponent. */
 export function writePlain({ negative, digits, magnitude }: Decimal): string {
   if (digits === "") return "0";
   const whole = magnitude <= 0 ? "0" : digits.slice(0, magnitude).padEnd(magnitude, "0");
@@ -269,7 +272,7 @@ export function writePlain({ negative, digits, magnitude }: Decimal): string {
 
 const zero: Decimal = { negative: false, digits: "", magnitude: 0 };
 
-/** Whether the number is too long or too large to read or compute with. */
+/** Too long or too large to read or compute with. */
 function isExtreme({ digits, magnitude }: Decimal): boolean {
   return digits.length > 80 || Math.abs(magnitude) > 80;
 }

@@ -13,8 +13,8 @@ type Read<T> = (value: unknown) => T | Refusal;
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a zod type of a reader. A `Refusal` becomes an issue with our words. A missing value is read as `undefined`.
- * @param json the same rule for editors, as far as a JSON Schema can express it. A text may contain `${NAME}` instead
+ * Makes a zod type of a reader. A `Refusal` becomes an issue. A missing value is read as `undefined`.
+ * @param json the same rule as a JSON Schema, as far as that is possible. A text may contain `${NAME}` instead
  */
 export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
   return z
@@ -28,7 +28,7 @@ export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
     .meta(json);
 }
 
-/** One value, or a list of values. The result is always a list. A refusal is at its element. */
+/** One value or a list. The result is always a list. A refusal names its element. */
 export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = false } = {}): z.ZodType<T[]> {
   const json = item.meta() ?? {};
   const read = readBy(item);
@@ -55,7 +55,7 @@ export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = fa
     });
 }
 
-/** Also accepts `off`, or `false`, which some editors write for it. */
+/** Also accepts `off`. Some editors write `false` for it. */
 export function orOff<T>(type: z.ZodType<T>): z.ZodType<T | "off"> {
   const { bounds, ...json } = type.meta() ?? {};
   const read = readBy(type);
@@ -69,7 +69,7 @@ export function orOff<T>(type: z.ZodType<T>): z.ZodType<T | "off"> {
   );
 }
 
-/** The reader of a type that `field` has made. */
+/** For a type that `field` has made. */
 function readBy<T>(type: z.ZodType<T>): Read<T> {
   return (value) => {
     const { data, error } = type.safeParse(value);
@@ -79,14 +79,14 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
   };
 }
 
-/** A secret option, which must come from a variable. The reader of the file refuses a literal value. */
+/** A secret option. The file must refer to a variable: a literal value is refused. */
 export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
 
-/** An option that may be left out. @param otherwise what holds then; absent: the description says it */
+/** @param otherwise what holds without the option. Absent: the description says it */
 export const optional = <T extends z.ZodType>(type: T, description: string, otherwise?: string) =>
   type.optional().meta({ description, otherwise });
 
-/** An option without an effect. It is accepted, and the reader of the file warns. @param why what applies instead */
+/** An option without an effect. It is accepted with a warning. @param why what applies instead */
 export const obsolete = (why: string) => z.unknown().optional().meta({ deprecated: true, description: why });
 
 /** A map with a short form. @param expand returns the map for a short value, and other values unchanged */
@@ -94,8 +94,8 @@ export const writtenShort = <T>(map: z.ZodType<T>, expand: (value: unknown) => u
   z.preprocess(expand, map).meta({ short });
 
 /**
- * A check of a whole map that runs even when single options have mistakes, so one run reports all mistakes. Values that `field`
- * and `listOf` have refused are undefined there, also elements of a list.
+ * Checks a whole map even when single options have mistakes, so one run reports all. Values that `field` and `listOf`
+ * have refused are undefined there, also as elements of a list.
  * @param judge `isRefused` says whether an option, or a part of it, was refused
  */
 export function acrossOptions<T>(
@@ -109,7 +109,7 @@ export function acrossOptions<T>(
   return check;
 }
 
-/** In a check of a whole map: refuses the value at a place, or the option's name there. */
+/** In such a check: refuses the value at a place, or the option's name. */
 export function refuseAt(
   context: Pick<z.core.ParsePayload, "issues" | "value">,
   path: (string | number)[],
@@ -120,12 +120,12 @@ export function refuseAt(
   context.issues.push({ code: "custom", message, input: context.value, path, params: { instead, part } });
 }
 
-/** Accepts a reference to a variable instead: its value is known only when the file is read. */
+/** Also accepts a reference to a variable, whose value is unknown to the schema. */
 const orReference = (json: Json): Json => ({ anyOf: [json, { type: "string", pattern: "\\$\\{" }] });
-/** A text of this form, as a whole. */
+/** The pattern must fit the whole text. */
 export const textLike = (pattern: string): Json => ({ type: "string", pattern: `^\\s*(${pattern})\\s*$|\\$\\{` });
 
-/** A text that is not empty. @param example named in a refusal */
+/** Not empty. @param example for a refusal */
 export const text = (example: string) =>
   field(readText(example), { type: "string", pattern: "\\S", examples: [example] });
 export const flag = field(readFlag, { type: "boolean" });
@@ -134,10 +134,10 @@ export const whole = (least: number, most: number) => numberField({ least, most,
 export const number = (least: number, most: number) => numberField({ least, most, whole: false });
 export const oneOf = <const T extends string>(known: readonly T[]) =>
   field(readOneOf(known), orReference({ enum: known }));
-/** In milliseconds, both ends included, e.g. `duration("10s", "7d")`. */
+/** In milliseconds, both ends included: `duration("10s", "7d")`. */
 export const duration = (least: string, most: string) =>
   field(readDuration(least, most), { ...textLike("(\\d+(\\.\\d+)?(ms|[smhdw]))+"), bounds: `${least} to ${most}` });
-/** In bytes. */
+/** Bytes. */
 export const size = (least: number) =>
   field(readSize(least), {
     ...textLike("\\d+(\\.\\d+)?\\s*[kKmMgGtT][iI]?[bB]?"),
@@ -145,7 +145,7 @@ export const size = (least: number) =>
   });
 export const timeZone = field(readTimeZone, { type: "string", examples: ["Europe/Zurich", "UTC"] });
 export const timeOfDay = field(readTimeOfDay, textLike("([01]\\d|2[0-3]):[0-5]\\d"));
-/** In epoch milliseconds. */
+/** Epoch milliseconds. */
 export const instant = field(
   readInstant,
   textLike("\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,3})?)?(Z|[+-]\\d\\d:\\d\\d)"),
@@ -176,7 +176,7 @@ export function readText(example: string): (value: unknown) => string | Refusal 
     if (typeof value !== "string") {
       return new Refusal(`${showValue(value)} is not a text`, `put it in quotes, e.g. ${example}`);
     }
-    // A reference that could not be replaced is empty, and was reported already.
+    // Empty: a reference that could not be replaced. It was reported already.
     return value.trim() === "" ? new Refusal("is empty", `write e.g. ${example}`) : value.trim();
   };
 }
@@ -208,7 +208,7 @@ export function readOneOf<const T extends string>(known: readonly T[]) {
   };
 }
 
-/** Reads a duration between two others, in milliseconds. */
+/** Both ends are included. Milliseconds. */
 export function readDuration(least: string, most: string) {
   const [leastMs = 0, mostMs = 0] = [parseDuration(least), parseDuration(most)];
   return (value: unknown): number | Refusal => {
@@ -224,7 +224,7 @@ export function readDuration(least: string, most: string) {
 
 const sizeUnits: Record<string, number> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 
-/** Reads an amount of bytes, e.g. `20 GB`. 1 KB is 1,024 bytes, and so on. */
+/** Reads e.g. `20 GB`, in bytes. 1 KB is 1,024 bytes. */
 export function readSize(least: number) {
   return (value: unknown): number | Refusal => {
     const example = "write a number with its unit, e.g. 500 MB or 20 GB";
@@ -248,7 +248,7 @@ export function readTimeOfDay(value: unknown): string | Refusal {
   return missing(value, example) ?? new Refusal(`${showValue(value)} is not a time of day`, example);
 }
 
-/** Reads an instant with its zone, in epoch milliseconds. */
+/** Reads an instant with its zone. Epoch milliseconds. */
 export function readInstant(value: unknown): number | Refusal {
   const example = "write date, time and zone, e.g. 2027-01-31T18:00:00Z or 2027-01-31T19:00:00+01:00";
   const absent = missing(value, example);
@@ -258,13 +258,13 @@ export function readInstant(value: unknown): number | Refusal {
   return Number.isNaN(at) ? new Refusal(`${showValue(value)} is not an instant`, example) : at;
 }
 
-/** Reads an http(s) address without user and password. It stays as written, without a trailing slash. */
+/** Reads an http(s) address without user and password. Only a slash at its end is removed. */
 export function readHttpUrl(value: unknown): string | Refusal {
   const example = "write e.g. https://example.com/path";
   const text = readText("https://example.com/path")(value);
   if (text instanceof Refusal) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // Browsers and programs repair `https:/example.com`. People who copy it cannot open it.
+  // Programs repair `https:/example.com`. People who copy it cannot open it.
   if (url === undefined || !/^https?:\/\//i.test(text)) {
     return new Refusal("is not an address that begins with https:// or http://", example);
   }

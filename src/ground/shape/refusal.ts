@@ -6,7 +6,6 @@ export class Refusal {
   ) {}
 }
 
-/** How the file refers to an environment variable: `${NAME}`. */
 export function referTo(variable: string): string {
   return `\${${variable}}`;
 }

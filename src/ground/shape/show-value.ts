@@ -1,6 +1,6 @@
 const shownCharacters = 48;
 
-/** Forms of secrets of the services that we use. No address, name or chat id has such a form. */
+/** Forms of secrets of services that we use. No address, name or chat id has such a form. */
 const secretForms: readonly RegExp[] = [
   // Telegram bot tokens.
   /(?<!\d)\d{5,}:[A-Za-z0-9_-]{25,}/,
@@ -9,20 +9,19 @@ const secretForms: readonly RegExp[] = [
   /xox[a-z]-[A-Za-z0-9-]{8,}/,
   /gh[a-z]_[A-Za-z0-9]{20,}/,
   /\btk_[a-z0-9]{20,}/,
-  // Incoming webhooks, whose address is the secret.
+  // Incoming webhooks: the address is the secret.
   /hooks\.slack\.com\/(services|workflows|triggers)\/\w/,
   /discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d/,
   /[?&]sig=[\w%-]{20}/,
-  // A password inside an address.
+  // A password in an address.
   /^[a-z][a-z0-9+.-]*:\/\/[^/\s@:]*:[^/\s@]+@/i,
 ];
 
-/** Whether a text looks like a secret. */
 export function looksSecret(text: string): boolean {
   return secretForms.some((form) => form.test(text));
 }
 
-/** A value of the configuration for a message: quoted, on one line, short, and never a secret. */
+/** A value of the configuration for a message: quoted, short, on one line, never a secret. */
 export function showValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "nothing (null)";

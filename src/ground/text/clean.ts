@@ -2,41 +2,38 @@ import { cut } from "./graphemes.ts";
 import { pictureOf } from "./plain-text.ts";
 
 /**
- * Makes a sender's text safe next to our own words. It removes invisible characters, characters that turn or overprint other
- * lines, and characters that a vendor removes by itself: each of them would move every later Telegram entity (tdlib,
+ * Makes a sender's text safe next to our own words. Three kinds of characters go: invisible ones, those that turn or
+ * overprint other text, and those that a vendor removes itself. The last would move every later Telegram entity (tdlib,
  * `clean_input_string`: CR, U+2028 to U+202E, U+030A, U+0333, U+033F; other controls become spaces).
  */
 
 const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
 const loneSurrogates = /\p{Cs}/gu;
-/** Control characters, except line breaks and tabs. */
+/** Except line breaks and tabs. */
 const controls = /[^\P{Cc}\n\t]/gu;
 /**
- * Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners are not among them, as scripts
- * and emoji need them. The two that `isolate` sets are kept where they are a pair.
+ * Bidirectional controls, zero-width characters, the soft hyphen, annotation marks. Joiners stay, since scripts and
+ * emoji need them. A pair that `isolate` has set stays too.
  */
 const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2067\u206A-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const [fenceStart, fenceEnd] = ["\u2068", "\u2069"];
 const fenceOrWord = /[\u2068\u2069\n]|[^\s\u2068\u2069]+/g;
-/** More fences are never needed. Text that is nested 125 levels deep is no longer fenced (Unicode Annex 9, BD2). */
+/** More pairs are never needed. Beyond 125 levels fences have no effect (Unicode Annex 9, BD2). */
 const maxFences = 16;
 const ringedLetters = /\p{L}\u030A/gu;
 const removedByTelegram = /\u030A|\u0333|\u033F/g;
-/** No script puts more than six marks on one letter. Towers of marks paint over other lines. */
+/** No script puts more than six marks on one letter. More would paint over other lines. */
 const towersOfMarks = /(\p{M}{6})\p{M}+/gu;
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 
-/** Tested first: most texts need no replacement, and these two tests cost a tenth of seven replacements. */
+/** Tested first: most texts need no replacement, and the two tests cost a tenth of the seven replacements. */
 const plainAscii = /^[\t\n\x20-\x7e]*$/;
-/**
- * Everything that the patterns above change, and joiners. Six marks in a row are kept, so seven are matched. A text without any
- * is clean.
- */
+/** Everything that the patterns above change, and joiners. A text without any of it is clean. */
 const unclean =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /\u030A|\u0333|\u033F|\p{M}{7}|[\0-\b\v-\x1f\x7f-\x9f\xAD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\p{Cs}]/u;
 
-/** Keeps line breaks (as LF) and tabs. Other control characters become pictures (`␀`), lone surrogates become `�`. */
+/** Line breaks become LF, tabs stay. Other control characters become pictures (`␀`), lone surrogates become `�`. */
 export function cleanText(text: string): string {
   if (plainAscii.test(text) || !unclean.test(text)) return text;
   const clean = text
@@ -50,7 +47,7 @@ export function cleanText(text: string): string {
   return withWholeFences(clean);
 }
 
-/** Keeps fences that end on their line, which turn nothing outside. Drops the others. */
+/** Keeps pairs of fences on one line, and drops the others. */
 function withWholeFences(text: string): string {
   if (!text.includes(fenceStart) && !text.includes(fenceEnd)) return text;
   const whole = new Set<number>();
@@ -67,7 +64,7 @@ function withWholeFences(text: string): string {
   return text.replace(/[\u2068\u2069]/g, (mark, index: number) => (whole.has(index) ? mark : ""));
 }
 
-/** Like `cleanText`, on one line: runs of blanks become one space, runs with a line break become `lineBreak`. */
+/** Like `cleanText`, on one line. Blanks in a row become one space, or `lineBreak` where a line ended. */
 export function cleanLine(text: string, lineBreak = " "): string {
   const clean = cleanText(text).trim();
   if (!otherThanOneSpace.test(clean)) return clean;
@@ -79,12 +76,12 @@ const otherThanOneSpace = /[^\S ]|\s\s/;
 /** Invisible characters and blanks. */
 const blanks = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
-/** Another side's answer for a sentence of ours: on one line, nothing invisible, at most `maxUnits` UTF-16 units. */
+/** A vendor's answer for a sentence of ours: one line, nothing invisible, at most `maxUnits` UTF-16 units. */
 export function oneLine(text: string, maxUnits: number): string {
   return cut(text.replace(blanks, " ").trim().replace(loneSurrogates, "\uFFFD"), maxUnits);
 }
 
-/** Fences text with right-to-left letters, so it cannot reorder its neighbours on the line. */
+/** Fences text with right-to-left letters, so that it does not reorder the rest of the line. */
 export function isolate(text: string): string {
   return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
 }

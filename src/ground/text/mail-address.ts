@@ -2,39 +2,34 @@ import { domainToASCII } from "node:url";
 
 /** A mailbox as people write it: `ops@example.com` or `Tocsin <ops@example.com>`. */
 export interface MailAddress {
-  /** The display name, without its quotes. Absent when there is none. */
+  /** Without its quotes. */
   name?: string;
-  /** Local part as written, `@`, and the domain in ASCII (`xn--…` for an international one), lower case. */
+  /** The local part as written, `@`, and the domain in ASCII (`xn--…`), lower case. */
   address: string;
 }
 
-/**
- * RFC 5321, 4.5.3.1: 64 octets before the `@`, 255 after it; a path of 256 with its brackets leaves 254 for the whole.
- */
+/** RFC 5321, 4.5.3.1: 64 octets before the `@`, and 254 for the whole address. */
 const maxLocalPart = 64;
 const maxDomain = 253;
 const maxAddress = 254;
 
-/** RFC 5322 `dot-atom`. Quoted local parts are valid there, but only attackers use them, so they are refused. */
+/** RFC 5322 `dot-atom`. Quoted local parts are valid too, but only attackers use them. */
 const dotAtom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u;
 
-/**
- * Characters that could end a header line or hide in one: controls, line and paragraph separators, direction marks, lone
- * surrogates.
- */
+/** Characters that could end a header line or hide in one: controls, separators, direction marks, lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**
- * Whether `text` is one bare mail address for an SMTP command: a dot-atom, `@`, a domain name. International names are
- * accepted, and single labels such as `localhost`, for a relay on the same machine. Display names, lists, quotes, comments,
- * address literals, and control characters are refused.
+ * Whether `text` is one bare address for an SMTP command: a dot-atom, `@`, a domain name. International names are
+ * accepted, and single labels such as `localhost`. Not accepted: display names, lists, quotes, comments, address
+ * literals, control characters.
  */
 export function isMailAddress(text: string): boolean {
   return toAsciiAddress(text) !== undefined;
 }
 
-/** Reads `a@b` or `Name <a@b>`. Undefined for any other text. */
+/** Reads `a@b` or `Name <a@b>`. */
 export function parseMailAddress(text: string): MailAddress | undefined {
   if (unprintable.test(text)) return undefined;
   const trimmed = text.trim();
@@ -49,7 +44,7 @@ export function parseMailAddress(text: string): MailAddress | undefined {
   return name === "" ? { address } : { name, address };
 }
 
-/** The domain of an address that `isMailAddress` accepts, in ASCII. */
+/** For an address that `isMailAddress` accepts. In ASCII. */
 export function mailDomainOf(address: string): string {
   return address.slice(address.lastIndexOf("@") + 1);
 }
@@ -67,13 +62,13 @@ function toAsciiAddress(text: string): string | undefined {
 function toAsciiDomain(domain: string): string | undefined {
   const labels = domain.split(".");
   if (!labels.every((label) => domainLabel.test(label))) return undefined;
-  // The URL rules of domainToASCII read a name that ends in a number as an IPv4 address.
+  // `domainToASCII` reads a name that ends in a number as an IPv4 address.
   if (/^\d+$/.test(labels.at(-1) ?? "")) return undefined;
   const ascii = domainToASCII(domain);
   return ascii === "" || ascii.length > maxDomain ? undefined : ascii;
 }
 
-/** A quoted name loses its quotes. An unquoted one may contain no character with a meaning in a mail header. */
+/** Removes quotes. An unquoted name may contain no character with a meaning in a mail header. */
 function readDisplayName(name: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(name);
   if (quoted !== null) return (quoted[1] ?? "").replaceAll(/\\(.)/g, "$1").trim();

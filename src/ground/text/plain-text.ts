@@ -1,7 +1,7 @@
 /**
- * Makes a sender's text fit for people: well-formed Unicode, without characters that act instead of being seen. Nothing is
- * dropped silently: a control character becomes its picture (NUL is ␀), a lone surrogate and a character that reverses the
- * reading direction become �. Facts thus keep what a message then leaves out (`cleanText`).
+ * Makes a sender's text readable: well-formed Unicode, without characters that act instead of being seen. Nothing is
+ * dropped silently. A control character becomes its picture (NUL is ␀). A lone surrogate, or a character that reverses
+ * the reading direction, becomes �.
  */
 
 const loneSurrogates = /\p{Surrogate}/gu;
@@ -20,7 +20,7 @@ export function pictureOf(control: string): string {
   return code === 0x7f ? "\u2421" : "\ufffd";
 }
 
-/** Text with several lines: line breaks are `\n`, tabs stay, and spaces at the ends are removed. */
+/** Several lines: line breaks become `\n`, tabs stay, spaces at both ends go. */
 export function toPlainText(text: string): string {
   if (isPlainAlready(text)) return text;
   if (!suspicious.test(text)) return text.trim();
@@ -32,10 +32,10 @@ export function toPlainText(text: string): string {
     .replace(controls, pictureOf);
 }
 
-/** Longer texts are left to the patterns, which cost more to start and less for each character. */
+/** For longer texts the patterns are quicker: they cost more to start and less for each character. */
 const shortText = 200;
 
-/** Whether a text is short printable ASCII without spaces at its ends or in a row. Most values are, and stay unchanged. */
+/** Whether a text is short printable ASCII, without spaces at its ends or in a row. Most values are. */
 function isPlainAlready(text: string): boolean {
   if (text.length > shortText) return false;
   let isAfterSpace = true;
@@ -47,7 +47,7 @@ function isPlainAlready(text: string): boolean {
   return !isAfterSpace;
 }
 
-/** Text on one line: runs of spaces and line breaks become one space. */
+/** One line: spaces and line breaks in a row become one space. */
 export function toPlainLine(text: string): string {
   if (isPlainAlready(text)) return text;
   return toPlainText(text).replace(/\s+/g, " ").trim();
@@ -56,30 +56,30 @@ export function toPlainLine(text: string): string {
 /** A longer text is no status, severity or kind of event. */
 const maxWordLength = 200;
 
-/** The beginning of a value that may be one word or a few, trimmed and in lower case. */
+/** The beginning of a value that may be a few words, trimmed and in lower case. */
 export function wordOf(text: string): string {
   return text.trim().slice(0, maxWordLength).toLowerCase();
 }
 
-/** The words of a list that is separated by white space. */
+/** `list` is separated by white space. */
 export function wordsOf(list: string): readonly string[] {
   return list.trim().split(/\s+/);
 }
 
-/** The words of a list as a set. */
+/** `list` is separated by white space. */
 export function wordSet(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list));
 }
 
-/** Maps each word of the lists, separated by spaces, to the meaning of its list. */
+/** Maps each word of the lists (separated by white space) to the meaning of its list. */
 export function mapWords<M extends string>(meanings: Readonly<Record<M, string>>): ReadonlyMap<string, M> {
   const lists = Object.entries(meanings) as [M, string][];
   return new Map(lists.flatMap(([meaning, list]) => wordsOf(list).map((word): [string, M] => [word, meaning])));
 }
 
 /**
- * Like `text.includes(part)`, in time linear in both. The built-in search takes the product of both lengths: minutes for half a
- * million letters inside as many of the same, if both are a sender's (Knuth, Morris and Pratt, 1977).
+ * Like `text.includes(part)`, in linear time (Knuth, Morris and Pratt, 1977). The built-in search multiplies the
+ * lengths. It takes minutes for half a million equal letters in each text of a sender.
  */
 export function contains(text: string, part: string): boolean {
   if (part.length > text.length) return false;
@@ -95,7 +95,7 @@ export function contains(text: string, part: string): boolean {
   return false;
 }
 
-/** For each beginning of `part`, the length of its longest proper beginning that is also its end. */
+/** For each beginning of `part`: the length of its longest proper beginning that is also its end. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;
@@ -108,7 +108,6 @@ function bordersOf(part: string): Uint32Array {
   return borders;
 }
 
-/** The words with a capital letter at the beginning. */
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,4 +1,4 @@
-/** Parses JSON. Undefined for another text. */
+/** Undefined for another text. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,17 +1,17 @@
-/** Replaces every known secret in a text by `***`, in the forms in which another side may repeat it. */
+/** Replaces every known secret in a text by `***`, in the forms in which others may repeat it. */
 export type Redact = (text: string) => string;
 
-/** @param options.leastLength shorter secrets are not replaced, since ordinary words would be. Default 4. */
+/** @param options.leastLength shorter secrets are not replaced, since ordinary words would be. Default 4 */
 export function createRedactor(secrets: readonly string[], { leastLength = 4 } = {}): Redact {
   const known = secrets.filter((secret) => secret !== "" && secret.length >= leastLength);
-  // The longest first. Otherwise a part would be replaced and the rest of the secret would remain.
+  // The longest first: otherwise a part is replaced, and the rest of the secret remains.
   const forms = [...new Set(known.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
   return (text) => forms.reduce((clean, form) => clean.replaceAll(form, "***"), text);
 }
 
 /**
- * The forms in which others may repeat a secret: unchanged, in JSON (also with escaped slashes), in an address, in base64 as
- * SMTP and `Authorization: Basic` use it (without the final `=`, which some leave out), and quoted in a pattern.
+ * The secret unchanged, in JSON (also with escaped slashes), in an address, in base64 as SMTP and `Authorization:
+ * Basic` use it (without the final `=`), and quoted in a pattern.
  */
 export function secretForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);

@@ -1,14 +1,12 @@
-/**
- * The known word that was probably meant: at most `mostEdits` edits away, or in another case. Undefined if none is near enough.
- */
+/** The known word that was probably meant: at most `mostEdits` edits away, or in another case. */
 export function suggest(word: string, known: readonly string[], mostEdits = 3): string | undefined {
   const wanted = simplify(word);
   const allowed = Math.min(allowedEdits(wanted), mostEdits);
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
     const candidate = simplify(name);
-    // The difference in length is the least number of edits. Tested first, as a start compares each environment variable with
-    // all names.
+    // There are at least as many edits as the difference in length. Tested first: a start compares each environment
+    // variable with all names.
     if (Math.abs(candidate.length - wanted.length) > allowed) continue;
     const distance = countEdits(wanted, candidate);
     if (distance <= allowed && (best === undefined || distance < best.distance)) {

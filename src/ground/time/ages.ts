@@ -1,4 +1,4 @@
-/** `3 min ago`, `in 2 h`, `just now`. Past times count whole units. Future times are rounded to the nearest. */
+/** `3 min ago`, `in 2 h`, `just now`. Past times count whole units, future times are rounded. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round(Math.abs(now - at) / 1000);
   if (seconds < 5) return "just now";

@@ -1,16 +1,16 @@
-/** Other instants are not an alert's time but zeros, counters and placeholders like 0001-01-01. */
+/** Instants outside of these are zeros, counters and placeholders like 0001-01-01. */
 const earliestAt = Date.UTC(2000, 0, 1);
 const latestAt = Date.UTC(2100, 0, 1);
 
 export interface ReadTime {
   /** Epoch milliseconds. */
   at: number;
-  /** The text names no zone, so UTC is assumed. */
+  /** Whether the text names no zone. */
   assumedUtc: boolean;
 }
 
 /**
- * Reads ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the date format of mail and HTTP,
+ * Reads ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the dates of mail and HTTP,
  * and epoch seconds, milliseconds, microseconds or nanoseconds, which differ by size. A date alone is undefined.
  */
 export function readTime(text: string): ReadTime | undefined {
@@ -23,7 +23,7 @@ export function readTime(text: string): ReadTime | undefined {
   return last.read;
 }
 
-/** Kept, since an alert's time is read three times: as its time, as the event's name, and for its key without times. */
+/** Remembered, since an alert's time is read three times: as its time, as the event's name, and for the key. */
 let last: { text: string; read: ReadTime | undefined } | undefined;
 
 function isSane(at: number): boolean {

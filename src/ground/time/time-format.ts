@@ -8,8 +8,8 @@ const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA
 const unknownTime = "an unknown time";
 
 /**
- * Shows instants in one zone, by its IANA name. A zone that the platform does not know is shown as UTC. Making a format of
- * another zone than UTC is slow, using it is not.
+ * Shows instants in one zone (IANA name). An unknown zone is shown as UTC. Making a format is slow except for UTC,
+ * using it is not.
  */
 export function createTimeFormat(timeZone: string) {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
@@ -52,12 +52,12 @@ export function formatDuration(durationMs: number): string {
   return twoUnits(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
-/** Whether a date can be made of the number: senders write anything. */
+/** Whether `Date` can represent the number. Senders write anything. */
 export function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
 }
 
-/** Letters where English has some for the zone, otherwise the offset (`GMT+9`). */
+/** English letters where the zone has some, otherwise the offset (`GMT+9`). */
 function createZoneNames(zone: string): (at: number) => string {
   if (zone === "UTC") return () => zone;
   const formats = abbreviatingLocales.map(

@@ -1,7 +1,7 @@
 import { remember } from "../remember.ts";
 import { dayMs, minuteMs } from "./spans.ts";
 
-/** The date and time on a wall clock somewhere. `month` is 1 to 12, `weekday` 0 (Sunday) to 6. */
+/** `month` is 1 to 12, `weekday` 0 (Sunday) to 6. */
 export interface WallTime {
   year: number;
   month: number;
@@ -12,24 +12,23 @@ export interface WallTime {
   weekday: number;
 }
 
-/** Names of the weekdays of `WallTime`. */
 export const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-/** The wall clock of one time zone. Making one is slow (a tenth of a millisecond), using it is not. */
+/** Making a clock is slow (a tenth of a millisecond), using it is not. */
 export interface ZonedClock {
   wallTimeAt(at: number): WallTime;
   /**
-   * The first instant at which the wall clock shows this time. If the clocks jump over it: the instant of the jump. A `day`
-   * outside of its month is carried over. Epoch milliseconds.
+   * The first instant at which the wall clock shows this time, or the instant of the jump if the clocks jump over it. A
+   * `day` outside of its month is carried over. Epoch milliseconds.
    */
   instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
 }
 
-/** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know, see `isTimeZone`. */
+/** Throws a RangeError for an unknown IANA name, see `isTimeZone`. */
 export function createZonedClock(timeZone: string): ZonedClock {
   const offsetAt = timeZone === "UTC" ? () => 0 : offsetsOf(timeZone);
 
-  /** The wall clock's reading as if it were UTC. Differences of such readings are differences of clocks. */
+  /** The wall clock as if it were UTC: differences of such readings are differences of clocks. */
   function readingAt(at: number): number {
     return Math.floor(at / 1000) * 1000 + offsetAt(at);
   }
@@ -49,7 +48,7 @@ export function createZonedClock(timeZone: string): ZonedClock {
 
   function instantOf(year: number, month: number, day: number, hour: number, minute: number): number {
     const wanted = Date.UTC(year, month - 1, day, hour, minute);
-    // No zone is more than a day from UTC, so the offset of a day before or a day after applies.
+    // No zone is more than a day from UTC, so the offset of a day before or after applies.
     const candidates = [wanted - dayMs, wanted + dayMs]
       .map((near) => wanted - (readingAt(near) - near))
       .filter((at) => readingAt(at) === wanted);
@@ -94,22 +93,21 @@ function offsetsOf(timeZone: string): (at: number) => number {
   return oncePerMinute((at) => readFormatted(at) - Math.floor(at / 1000) * 1000);
 }
 
-/** Since then all clocks change at whole minutes of UTC. Liberia was the last exception. */
+/** From then on all clocks change at whole minutes of UTC. Liberia was the last exception. */
 const wholeMinutesSince = Date.UTC(1973, 0, 1);
-/** Enough for the bars of several readers, each with its own span. */
+/** Enough for several readers' charts, each with its own span. */
 const keptMinutes = 500;
 const keptZones = 64;
 
-/** Asks `Intl` about a zone's clock once a minute: messages show the same few minutes repeatedly. */
+/** Asks `Intl` about a zone once for each minute: messages show the same few minutes again and again. */
 export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
   const readOnce = remember(keptMinutes, (minute: number) => read(minute * minuteMs));
   return (at) => (at < wholeMinutesSince ? read(at) : readOnce(Math.floor(at / minuteMs)));
 }
 
-/** Makes slow things once for each zone. Readers name their own zones. */
+/** Once for each zone. Readers name their own zones. */
 export const oncePerZone = <T>(make: (timeZone: string) => T): ((timeZone: string) => T) => remember(keptZones, make);
 
-/** Whether the platform knows this IANA name. */
 export function isTimeZone(name: string): boolean {
   // Most relays know only UTC, and the platform's first answer takes 10 ms.
   if (name === "UTC") return true;
