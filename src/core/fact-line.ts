@@ -38,7 +38,7 @@ export interface FactLine {
   learned?: BareSubject;
 }
 
-/** Finds a name for a token or pool of which the sender gives only the address. */
+/** Finds a name for a token or pool, where the sender gives only its address. */
 export type SubjectName = (subject: BareSubject) => string | undefined;
 
 /** `4812345.67`, `$1,200`, `101.2%`, `3.2M`. Any other text of a sender is not used as a number. */

@@ -2,7 +2,7 @@ import type { KeyEvent, KeyHistory } from "./ports/alert-log.ts";
 
 /** The state of an alert key, as seen from one of its alerts. */
 export interface KeyState {
-  /** By the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
+  /** The state of the key's latest alert. `unknown`: its alerts say neither that they fire nor that they are over. */
   now: "firing" | "over" | "unknown";
   /** When the state began. For `unknown`: when the latest alert came. */
   since: number;

@@ -49,7 +49,7 @@ export interface DigestContext extends Pick<MessageContext, "now" | "possibleRep
   total?: number;
   /** The destination's name, for a link to its alerts. */
   destination?: string;
-  /** By alert id. */
+  /** The routes' additions, by alert id. */
   extras?: ReadonlyMap<string, MessageExtras>;
   /** The alerts that did not ring before these, by alert id. */
   damped?: ReadonlyMap<string, HeldBack>;

@@ -55,7 +55,7 @@ export function metricKeyOf({ facts, source, request }: AlertDetail): string | u
 
 type Named = Pick<AlertFacts, "metric" | "token" | "chain"> & Partial<Pick<AlertFacts, "fields">>;
 
-/** The key as the facts alone give it, whoever sent them. */
+/** The key as the facts alone give it, from any sender. */
 export function recordKeyIn(facts: Named): string | undefined {
   const { metric } = facts;
   if (metric === undefined || !isMetricKey(metric)) return undefined;

@@ -9,7 +9,7 @@ export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "rec
   return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
 }
 
-/** A number without a unit that is so many times beyond all records measures something else. */
+/** A number without a unit that is this many times beyond all records measures something else. */
 const farTimes = 10;
 
 /**

@@ -208,7 +208,7 @@ export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean
 /** After how long without alerts people get a notice: for the whole hook, one route, or one `source`. */
 export interface SilenceRule {
   of: "hook" | "route" | "source";
-  /** Of the route or the source. */
+  /** The route's or the source's. */
   name?: string;
   /** Milliseconds. `auto`: longer than usual at these hours. */
   after: number | "auto";
@@ -250,7 +250,7 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
-  /** Stands for several routes that did not take the alert, see `createKeptRoutes`. */
+  /** The name of several routes that did not take the alert, see `createKeptRoutes`. */
   routes?: string;
 }
 

@@ -8,7 +8,7 @@ export type StorePlace =
       databaseListenUrl?: undefined;
     }
   | {
-      /** Of the PostgreSQL database that relays share. */
+      /** The address of the PostgreSQL database that relays share. */
       databaseUrl: Secret;
       /** The same database for signals, where the first address is a pooler's. */
       databaseListenUrl?: Secret;

@@ -4,7 +4,7 @@ import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
 import { isAddress, type MetricKeyParts, readMetricKey } from "./metric-key.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
-/** A token or a pool of which an alert gives only the address. */
+/** A token or a pool, where an alert gives only its address. */
 export interface BareSubject {
   kind: "token" | "pool";
   chain: string;
@@ -91,7 +91,7 @@ export function sayWhatHappened(
   return (status === "resolved" && line?.over) || (line?.title ?? withWords(writeTitle(alert.facts), alert, status));
 }
 
-/** So short a title is the name of a thing, such as "ETH RPC" or "vault API", and says nothing of the event. */
+/** A title this short is only the name of a thing, such as "ETH RPC" or "vault API". */
 const maxBareNameUnits = 32;
 const maxBareNameWords = 3;
 

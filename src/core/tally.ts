@@ -16,7 +16,7 @@ interface Example {
   receivedAt: string;
   title: string;
   destination: string;
-  /** By the tried configuration. */
+  /** As the tried configuration gives it. */
   reason: string;
 }
 
@@ -63,7 +63,7 @@ export interface RingCount {
 /** Rings at destinations that people read. */
 export interface RingTally {
   places: ({ destination: string; route: string } & RingCount)[];
-  /** By route: options with which the same alerts ring less. */
+  /** Options for each route with which the same alerts ring less. */
   proposals: ({ route: string; options: string; insteadOf: number } & RingCount)[];
   /** Where older alerts were left out: the oldest that was judged. ISO 8601. */
   judgedFrom?: string;

@@ -39,10 +39,10 @@ interface Failed {
   facts?: AlertFacts;
 }
 
-/** After so many failures an alert is sent as it came. One failure may be an accident of a busy machine. */
+/** An alert that has failed this often is sent as it came. One failure may be an accident of a busy machine. */
 const mostFailures = 2;
 /**
- * After so many failures a request is not read again. Only ends of the process count beyond two. They are seldom the
+ * A request that has failed this often is not read again. Only ends of the process count beyond two. They are seldom the
  * request's fault: a relay that is killed soon after each start is reading the same request each time.
  */
 const mostEnds = 3;

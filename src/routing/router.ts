@@ -64,7 +64,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   /**
    * Pure: the same alert, mutes and instant give the same result.
    *
-   * - A destination gets an alert once. Of several routes that name it, the first wins.
+   * - A destination gets an alert once. The first of several routes that name it wins.
    * - A muted alert keeps its deliveries, in state `muted`, so the page can show them.
    * - A test (origin `test`) takes the same routes. It is neither muted nor held, since a person waits for it.
    * - Notices (origin `notice`) get nothing here. The engine plans them.
@@ -231,7 +231,7 @@ interface AskedRoutes<R extends AskedRoute> {
 /**
  * Routes are asked in order. The first that matches ends the search, unless it has `continue`. Default routes are asked
  * last, wherever they are in the file, and only if the search has not ended. A default destination thus also gets the
- * alerts of which an archive gets a copy.
+ * alerts that an archive gets a copy of.
  */
 function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],
@@ -356,7 +356,7 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
 }
 
 export interface MuteVerdict {
-  /** Of several matching mutes, the one that lasts longest. */
+  /** The matching mute that lasts longest. */
   mute?: { id: string; reason: string; keptName: string };
   /** Lines about disabled or unreadable mutes. These silence nothing: a broken mute must not cost an alert. */
   notes: string[];

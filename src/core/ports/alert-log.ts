@@ -316,7 +316,7 @@ export interface AlertLog {
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, after `after`. With one state it reads no more than it returns. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
-  /** By destination, including those that are no longer configured. */
+  /** Counts for each destination, also for those that are no longer configured. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;

@@ -234,9 +234,9 @@ export interface Dispatch {
   /** Replaces these pace keys and no others. */
   savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
   saveStatus(lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
-  /** Of every destination and account that was ever called, to inspect a stopped relay. */
+  /** The status of all destinations and accounts that were ever called, to inspect a stopped relay. */
   loadStatuses(): Promise<DestinationStatus[]>;
-  /** Of every destination that ever had a delivery, in no particular order. */
+  /** Counts for all destinations that ever had a delivery, in no particular order. */
   countByDestination(): Promise<DestinationCounts[]>;
   /** The relay's own notices at this destination. `failed`: failed or expired, and not resent. */
   countNotices(destination: string): Promise<{ waiting: number; failed: number }>;

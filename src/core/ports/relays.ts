@@ -8,7 +8,7 @@ export interface HookReport {
   accepted: number;
   /** Epoch milliseconds, by the relay's own clock. */
   lastAcceptedAt?: number;
-  /** By reason. */
+  /** Counts for each reason. */
   refused: Partial<Record<RefusedReason, number>>;
   lastRefusedAt?: number;
 }
@@ -26,7 +26,7 @@ export interface RelayReport {
   accepted: number;
   /** Alerts in the relay's spool. Absent: it has no spool. */
   spooled?: number;
-  /** By source. */
+  /** For each source. */
   hooks: Record<string, HookReport>;
 }
 
@@ -58,7 +58,7 @@ export interface RelayView extends RelaySelf {
   isSuperseded?: boolean;
   /** The lane groups that it holds. */
   lanes: string[];
-  /** By group. Epoch milliseconds by the driver's clock. */
+  /** For each group, in epoch milliseconds by the driver's clock. */
   lanesSince?: Record<string, number>;
 }
 

@@ -24,7 +24,7 @@ export interface UnroutedRequest {
     receivedAt: number;
     /** How often reading or routing has failed. After a failure the request is listed alone. */
     failures: number;
-    /** Of the last failure. */
+    /** The last failure's reason. */
     error?: string;
   }[];
 }

@@ -43,7 +43,7 @@ export interface ExpiringKey {
 
 /** A small set of keys, the same for all processes on this store. */
 export interface ExpiringKeyStore {
-  /** True when the key was absent. Of several callers at once, one gets true. */
+  /** True when the key was absent. When several callers add it at once, one gets true. */
   putKeyIfAbsent(kind: KeyKind, entry: ExpiringKey, now: number): Promise<boolean>;
   hasKey(kind: KeyKind, key: string, now: number): Promise<boolean>;
   /** In no particular order. */

@@ -26,7 +26,7 @@ export interface DestinationStatistics {
    * From acceptance to sending, in the last 24 hours, within 5 %. Without digests and resends. Absent: none was sent.
    */
   waits?: { p50Ms: number; p95Ms: number };
-  /** Of the newest alerts, oldest first, at most 50. */
+  /** The newest alerts' deliveries, oldest first, at most 50. */
   last: PastOutcome[];
 }
 
