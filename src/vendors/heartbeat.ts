@@ -3,16 +3,14 @@ import type { Secret } from "../core/secret.ts";
 import { hostOf } from "./vendor.ts";
 
 /**
- * Services that notice a missing sign of life. The form of its address identifies each:
- *
+ * Services that notice a missing sign of life, recognised by the form of the address:
  * | service | address | failure |
  * |---|---|---|
  * | Healthchecks | `https://hc-ping.com/<uuid>`, `/ping/<uuid>` on a server of one's own | `/fail` behind the path |
  * | Uptime Kuma | `/api/push/<token>` | `status=down` |
  * | Better Stack | `https://uptime.betterstack.com/api/v1/heartbeat/<token>` | `/fail` behind the path |
  * | Cronitor | `https://cronitor.link/p/<key>/<monitor>` | `state=fail` |
- *
- * Sources: their documentation of pings, push monitors, heartbeats and telemetry events.
+ * Sources: the services' documentation of pings, push monitors, heartbeats and telemetry events.
  */
 export const heartbeatServices = ["healthchecks", "uptime-kuma", "better-stack", "cronitor", "other"] as const;
 export type HeartbeatService = (typeof heartbeatServices)[number];
@@ -23,11 +21,10 @@ export interface HeartbeatSettings {
   service: HeartbeatService;
   method: "GET" | "POST";
   everyMs: number;
-  /** Hosts and ranges inside the network that may be reached. */
+  /** Internal hosts and address ranges that may be reached. */
   allowInternal: string[];
 }
 
-/** Recognises the service by the form of its address. */
 export function heartbeatServiceOf(url: string): HeartbeatService {
   const { hostname, pathname } = new URL(url);
   if (hostname === "hc-ping.com" || /\/ping\/[\w-]{8,}/.test(pathname)) return "healthchecks";
@@ -43,10 +40,10 @@ export type HeartbeatLine = Awaited<ReturnType<typeof openHeartbeat>>;
 
 const connectTimeoutMs = 5_000;
 const answerTimeoutMs = 10_000;
-/** The text has no details: names and reasons stay inside. */
+/** Says no details: names and reasons stay inside. */
 const failureText = "Tocsin is not ready. Its page and its log say why.";
 
-/** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
+/** @throws AppError `config_invalid` for an unreadable entry of `allowInternal`. */
 export async function openHeartbeat(settings: HeartbeatSettings, { now }: { now: () => number }) {
   const [{ createHttpClient }, { classifyRefusal, describeAnswer, jsonObjectOf, rejected }, { secretsOfUrl }] =
     await Promise.all([import("./http/http-client.ts"), import("./http/classify.ts"), import("./http/redact.ts")]);
@@ -61,17 +58,14 @@ export async function openHeartbeat(settings: HeartbeatSettings, { now }: { now:
     host: hostOf(given),
     /** Whether the service understands `failing`. */
     knowsFailure: service !== "other",
-    /**
-     * One call of at most 15 s or so. Returns in one line, without secrets, why it was refused. Undefined: accepted. Never
-     * rejects.
-     */
+    /** One call of some 15 s at most. Never rejects. Undefined: accepted. Otherwise the reason, without secrets. */
     async send(sign: Sign, stop: AbortSignal): Promise<string | undefined> {
       const body = method === "POST" ? (sign === "failing" ? failureText : "") : undefined;
       const headers: Record<string, string> = method === "POST" ? { "content-type": "text/plain" } : {};
       const outcome: Outcome = await http.ask(
         { url: signs[sign], method, headers, body },
         (answer, context) => {
-          // Healthchecks answers an unknown address so, with a 200.
+          // Healthchecks answers 200 with these words for an unknown address.
           const isUnknown = /^OK \(not found\)/.test(answer.body) || jsonObjectOf(answer)?.ok === false;
           if (answer.status < 200 || answer.status >= 300)
             return classifyRefusal(answer, context, { repeatable: true });

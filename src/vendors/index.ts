@@ -18,7 +18,7 @@ import { telegram } from "./telegram/vendor.ts";
 import type { ChannelOptions, Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
 
-/** One line a vendor, in the order for people. */
+/** In the order for people. */
 export const vendors: readonly Vendor[] = [telegram, email, webhook, slack, discord, ntfy, apprise, pagerduty, teams];
 
 const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));
@@ -30,17 +30,17 @@ export function vendorOf(type: ChannelType): Vendor {
   return vendor;
 }
 
-/** Each gets a delivery of its own. */
+/** Each recipient gets a delivery of its own. */
 export function recipientsOf(destination: Destination): string[] {
   return vendorOf(destination.type).recipients?.(destination) ?? [destination.name];
 }
 
-/** Whether a message there makes a sound that wakes somebody. */
+/** Whether a message to the destination makes a sound that wakes somebody. */
 export function makesSound(destination: Destination): boolean {
   return vendorOf(destination.type).makesSound?.(destination) ?? true;
 }
 
-/** Also works for a stored delivery whose vendor no longer exists. */
+/** Also answers for a stored delivery whose vendor no longer exists. */
 export function hasSeveralRecipients(type: ChannelType): boolean {
   return byType.get(type)?.hasSeveralRecipients ?? false;
 }
@@ -55,8 +55,7 @@ export function settingsOf(type: ChannelType, settings: DeliverySettings): Vendo
 }
 
 /**
- * Creates the channel of a destination. The sending code is loaded on first use: the libraries of chats and mail would double the
- * time of a start.
+ * Loads the sending code on first use: the libraries of chats and mail would double the time of a start.
  * @throws AppError `config_invalid` for an unusable destination.
  */
 export async function createChannel(destination: Destination, options: ChannelOptions): Promise<Channel> {
@@ -81,7 +80,7 @@ export async function createChannel(destination: Destination, options: ChannelOp
 
 const timesIn = oncePerZone(createTimeFormat);
 
-/** One message, or several parts of a long one for Telegram. Never empty. Pure. */
+/** One message. Telegram splits a long one into several parts. Never empty. Pure. */
 export function renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[] {
   return vendorOf(channel).render(withText(document), timesIn(options.timeZone || "UTC"), options);
 }

@@ -13,13 +13,11 @@ import { readInternalHost } from "./http/address-policy.ts";
 import type { HttpChannelOptions } from "./http/http-client.ts";
 
 /**
- * One vendor, complete: its folder holds it, and a line in `index.ts` registers it. Other rooms ask which abilities a vendor has,
- * never which vendor it is.
- *
- * Every command reads this, so it must be cheap: only `open` imports libraries and sending code.
+ * One vendor, complete. Other rooms ask which abilities a vendor has, never which vendor it is. Every command reads
+ * this, so only `open` imports libraries and sending code.
  */
 export interface Vendor {
-  /** The destination's `type:` in the configuration, the kind of its messages, and the channel in page and API. */
+  /** The destination's `type:` in the configuration, and the channel in page and API. */
   readonly type: ChannelType;
   readonly can: Capabilities;
   readonly words: VendorWords;
@@ -29,18 +27,18 @@ export interface Vendor {
   /** The destinations that the environment makes, and the values that destinations of the file take from it. */
   environment?(env: EnvReader): FromEnvironment;
   /**
-   * Adds values from the environment that the file leaves out. Called with the readable options even when others have mistakes, so
-   * all are reported in one run. `undefined` after a refusal.
+   * Adds values from the environment that the file leaves out. Undefined after a refusal. Called even when other
+   * options have mistakes, so one run reports all.
    */
   complete?(options: object, context: BuildContext): object | undefined;
-  /** The vendor's own part of a destination. `undefined` after a refusal. */
+  /** The vendor's own part of a destination. Undefined after a refusal. */
   build(options: object, context: BuildContext): object | undefined;
 
-  /** Each gets a delivery of its own. Default: the destination's name, in place of an address that holds secrets. */
+  /** Each gets a delivery of its own. Default: the destination's name, as its address may hold secrets. */
   recipients?(destination: Destination): string[];
   /** Whether recipients of one destination are independent of each other, as mailboxes are. Default false. */
   readonly hasSeveralRecipients?: boolean;
-  /** The addresses of people, with which a shared address of two destinations is noticed. May hold secrets. */
+  /** People's addresses, to notice that two destinations share one. May hold secrets. */
   addresses(destination: Destination): string[];
   /** The receivers as the page shows them, without secrets. */
   shownRecipients(destination: Destination): string[];
@@ -51,14 +49,9 @@ export interface Vendor {
   /** Texts that no log, error or page may show. */
   secrets(destination: Destination): (Secret | undefined)[];
 
-  /**
-   * The account that it shares with other destinations: refused credentials stop all of them. Absent: no shared account. No
-   * secret.
-   */
+  /** Destinations with the same account stop together when it is refused. Absent: no account. No secret. */
   account?(destination: Destination): string;
-  /**
-   * The subject of its pace, e.g. one chat. Destinations with the same key share the pace. Default: its name and the recipient.
-   */
+  /** Destinations with the same key share one pace, e.g. for one chat. Default: the name and the recipient. */
   paceKey?(destination: Destination, recipient: string): string;
   /** The vendor's limit for one chat or webhook, and the default. */
   readonly pace: Pace;
@@ -68,24 +61,23 @@ export interface Vendor {
   settings?(settings: DeliverySettings): Partial<VendorSettings>;
   /** Whether a message there makes a sound that wakes somebody. Default: true. */
   makesSound?(destination: Destination): boolean;
-  /** The proof of a good probe: a delivery would work, the account is accepted, or only a server answers. */
+  /** A good probe proves that a delivery would work, that the account is accepted, or only that a server answers. */
   readonly probeProves: "delivery" | "account" | "connection";
 
   /** One message, or the parts of a long one. Pure, and never empty. */
   render(document: Document, times: TimeFormat, options: RenderOptions): Message[];
-  /** The message as people read it. */
   readableText(message: Message): string;
   /** @throws AppError `config_invalid` for an unusable destination. */
   open(destination: Destination, options: ChannelOptions): Promise<ChannelCalls>;
 }
 
 export interface ChannelOptions extends HttpChannelOptions {
-  /** For channels that load the pictures of their messages. Default: no pictures. */
+  /** For channels that send the picture with the message. Default: no pictures. */
   drawPicture?: DrawAlertPicture;
 }
 
 export interface VendorWords {
-  /** The name of the other side within a sentence: "the mail server". */
+  /** The vendor's server within a sentence: "the mail server". */
   otherSide: string;
   /** The vendor's own words for a failure. Default: the common ones. */
   reasons?: Partial<Record<ReasonCode, string>>;
@@ -116,24 +108,23 @@ export interface FromEnvironment {
 export interface BuildContext {
   /** The result of `environment` for this vendor. */
   shared: object;
-  /** Whether a variable was refused, so its lack is not reported again. */
+  /** Whether a variable was refused. A missing value is then not reported again. */
   wasRefused(variable: string): boolean;
   /** @param at the path of the option below the destination. Empty for the destination itself */
   refuse(at: string[], refusal: Refusal, part?: "key" | "value"): void;
 }
 
-/** Hosts and ranges inside the network that may be reached. Default none. */
+/** Internal hosts and address ranges that may be reached. Default none. */
 export const allowInternal = optional(
   listOf(field(readInternalHost, { type: "string", examples: ["hooks.lan", "10.0.0.0/8"] }), "[10.0.0.0/8]"),
   "host names, addresses or ranges (`10.0.0.0/8`) that may be internal",
 );
 
-/** The host, for people: path and query of an address may hold secrets. */
+/** Path and query of an address may hold secrets. The host holds none. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "(no address)";
 }
 
-/** A destination whose whole address is the secret, as for incoming webhooks. */
 export interface SecretUrlDestination extends Destination {
   url: Secret;
   allowInternal: string[];

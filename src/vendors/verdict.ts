@@ -5,13 +5,12 @@ import { sentence } from "../ground/text/plain-text.ts";
 import { vendorOf } from "./index.ts";
 
 /**
- * The verdict on a destination. `proven`: a message got through, or a probe that is as good or has shown that the login is
- * accepted. `untried`: nothing is known against it, and nothing was ever tried. `failing`: its last news is a failure.
+ * `proven`: a message got through, or a probe has shown that messages or the login are accepted. `untried`: nothing was
+ * ever tried. `failing`: the last try failed.
  */
 export const destinationVerdicts = ["proven", "untried", "failing"] as const;
 export type DestinationVerdict = (typeof destinationVerdicts)[number];
 
-/** The facts for a verdict. */
 interface Seen {
   channel: ChannelType;
   health: DestinationHealth;
@@ -20,31 +19,27 @@ interface Seen {
   counts: Partial<Record<DeliveryState, number>>;
 }
 
-/** Whether each message since its trouble began failed at first: the destination does not fail only at times. */
+/** Whether no message got through since the trouble began. */
 export function takesNothing(destination: { health: DestinationHealth; since?: number; lastSentAt?: number }): boolean {
   const { health, since, lastSentAt = Number.NEGATIVE_INFINITY } = destination;
   return health === "degraded" && since !== undefined && lastSentAt < since;
 }
 
-/**
- * Adds the verdict to a destination. Without any try there is no proof, so readers must not see green. `provenAt`: the last time
- * when a message, or a probe that proves more than a connection, got through. Undefined: never, or unknown.
- */
+/** `provenAt`: the last success of a message, or of a probe that proves more than a connection. Absent: none known. */
 export function judged<T extends Seen>(destination: T) {
   const { channel, health, counts, lastSentAt, lastProvenAt } = destination;
   const { probeProves } = vendorOf(channel);
   const proofs = [lastSentAt, probeProves === "connection" ? undefined : lastProvenAt].filter((at) => at !== undefined);
   const provenAt = proofs.length === 0 ? undefined : Math.max(...proofs);
   const { sent = 0, digested = 0, failed = 0, expired = 0 } = counts;
-  // A message from before the time was recorded is a proof too.
+  // Old records have no time of the last success, but counts.
   const isProven = provenAt !== undefined || sent + digested > 0;
-  // A destination that answers and refuses each message was tried, which is no proof.
+  // A destination that refuses every message still answers, so its health may be ok.
   const isRefused = !isProven && failed + expired > 0;
   const verdict: DestinationVerdict = health !== "ok" || isRefused ? "failing" : isProven ? "proven" : "untried";
   return { ...destination, verdict, provenAt, probeProves };
 }
 
-/** The place of the configuration. */
 export interface Configured {
   channel: ChannelType;
   /** The place in the file, or the variable. */
@@ -87,10 +82,9 @@ function repairsAt(place: string): Partial<Record<ReasonCode, string>> {
 }
 
 /**
- * The state of a destination's alerts and the advice, in sentences for its notice and its card. Empty for a healthy one.
- *
+ * Says in sentences what happens to a destination's alerts, and what to do. Empty for a healthy one.
  * @param from.where the place of the button Try now, for a reader on another page
- * @param from.waiting how many alerts wait for it. Default 0
+ * @param from.waiting how many alerts wait for the destination. Default 0
  * @param from.isTriedNext a dead or paused destination can be reached again, and its next message is the try
  */
 export function adviseOn(

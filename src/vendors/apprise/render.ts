@@ -4,12 +4,11 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText, type Tone, toneOf, withoutHeading } from "../layout/layout.ts";
 
 const maxTitleUnits = 250;
-/** Apprise cuts or splits texts for each of its services. This only bounds its work. */
+/** Bounds the work of the Apprise server, which cuts or splits texts for each of its services. */
 const maxTextUnits = 16_000;
 
 export type AppriseMessage = ReturnType<typeof renderApprise>;
 
-/** A message for Apprise's services: plain text, and a kind that decides its colour. */
 export function renderApprise(document: Document, times: TimeFormat) {
   const text = fitPlainText(document, times, ({ length }) => length <= maxTextUnits, withoutHeading);
   return {

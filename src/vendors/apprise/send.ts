@@ -13,10 +13,7 @@ import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
 import type { AppriseMessage } from "./render.ts";
 import type { AppriseDestination } from "./vendor.ts";
 
-/**
- * An Apprise API server: `/notify/KEY` for a stored configuration, `/notify` with the addresses in the request.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
- */
+/** An Apprise API server: `/notify/KEY` for a stored configuration, `/notify` with the addresses in the body. */
 export function createAppriseChannel(
   destination: AppriseDestination,
   options: HttpChannelOptions,
@@ -48,11 +45,8 @@ export function createAppriseChannel(
 }
 
 /**
- * Source: the Apprise API's documentation and its answers.
- *
- * A 204 is no success: the server found no configuration or no usable address, and sent nothing. A 424 says that one or more
- * services failed, but not which. A repeat may double the message at the others, and no repeat may lose it. The outcome is
- * therefore ambiguous, and `onAmbiguous` decides.
+ * Source: the Apprise API's documentation and its answers. A 204 sent nothing: the server found no usable address.
+ * After a 424 some services failed and others may have the message, so it is ambiguous.
  */
 export function classifyApprise(answer: Answer, context: AnswerContext): Outcome {
   if (answer.status !== 204) return classifyOther(answer, context);
@@ -70,7 +64,7 @@ const classifyOther = createClassify({
   },
 });
 
-/** `/status` answers 200, or 417 with the faults of the server. Missing attachments or storage do not matter here. */
+/** `/status` answers 200, or 417 with the server's faults. Attachments and storage do not matter here. */
 function classifyAppriseStatus(answer: Answer, context: AnswerContext): Outcome {
   if (answer.status === 200 && !/^\s*</.test(answer.body)) {
     return { kind: "sent", note: "the server is up; its services were not tried" };
@@ -92,7 +86,7 @@ function notifyBody(message: AppriseMessage, destination: AppriseDestination): s
   });
 }
 
-/** The secrets in an Apprise address. Its schemes are not the web's (`slack://a/b/c`), so each part between separators counts. */
+/** Apprise addresses have schemes of their own (`slack://a/b/c`), so each part between separators may be a secret. */
 function secretsOfAppriseUrl(url: string): string[] {
   const rest = url.replace(/^[a-z0-9]+:\/\//i, "");
   return [url, rest, ...rest.split(/[/?&=@:]/).filter((part) => part.length >= 6)];

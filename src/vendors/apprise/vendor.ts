@@ -31,7 +31,7 @@ function readAppriseKey(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
 }
 
-/** `key`: a configuration on the server (`/notify/KEY`). Otherwise the addresses themselves, which hold secrets. */
+/** Requires one: `key` of a configuration on the server (`/notify/KEY`), or `urls`, which hold secrets. */
 function build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
   if ((key === undefined) === (urls.length === 0)) {
     const instead = "write the key of a stored configuration, or the Apprise addresses";

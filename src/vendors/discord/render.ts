@@ -13,16 +13,13 @@ import {
   writePlainText,
 } from "../layout/layout.ts";
 
-/** https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000. */
+/** Limits of https://docs.discord.com/developers/resources/message : content 2000, embed description 4096. */
 const maxContentUnits = 2000;
 const maxDescriptionUnits = 4096;
 
 export type DiscordMessage = ReturnType<typeof renderDiscord>;
 
-/**
- * The body of a Discord webhook. The heading is the message, which notifications show. The rest is an embed in the colour of the
- * severity. The text never pings anybody.
- */
+/** `content` is the heading, which notifications show. The embed has the rest. The text pings nobody. */
 export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm) {
   const kind = "discord" as const;
   if (form === "plain") {
@@ -35,7 +32,7 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
   );
   const blocks = layOut(fitting, times);
   const heading = blocks[0]?.kind === "heading" ? blocks[0].runs.map(writeRun).join("") : "";
-  // Only a document with thousands of our own notes reaches this cut.
+  // `fitDocument` never cuts our own notes. Only thousands of them reach this cut.
   const description = clip(writeRest(blocks), maxDescriptionUnits);
   const content =
     heading.length <= maxContentUnits && heading !== ""
@@ -85,13 +82,13 @@ function writeCode(text: string): string {
   return text.includes("`") ? `\`\` ${text.replaceAll("``", "`\u200b`")} \`\`` : `\`${text}\``;
 }
 
-/** Discord distrusts a link whose words are another address, and shows its source. */
+/** Discord warns of a link whose words are another address, and shows the link's source. */
 function writeLink(text: string, href: string): string {
   const address = new URL(href).href.replaceAll("(", "%28").replaceAll(")", "%29").replaceAll(">", "%3E");
   return text.includes("://") ? `<${address}>` : `[${escapeMarkdown(text)}](<${address}>)`;
 }
 
-/** Puts a backslash before Discord's markdown: emphasis, code, links, mentions, emoji, quotes, headings, lists. */
+/** Puts a backslash before Discord's markdown. */
 function escapeMarkdown(text: string): string {
   return text
     .replace(/[\\*_~`|<>[\]@]/g, "\\$&")

@@ -22,11 +22,7 @@ import type { DiscordDestination } from "./vendor.ts";
 /** `SUPPRESS_NOTIFICATIONS`: no push and no sound. */
 const silentFlag = 1 << 12;
 
-/**
- * Discord's webhooks. The whole address is the secret. With `wait=true` Discord answers after it has stored the message, with the
- * id for edits.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
- */
+/** `wait=true` makes Discord answer with the stored message's id, which edits need. */
 export function createDiscordChannel(
   destination: DiscordDestination,
   options: HttpChannelOptions,
@@ -41,7 +37,7 @@ export function createDiscordChannel(
   const http = createHttpClient(clientOptions);
   /** Pictures have their own connections, so a slow picture never blocks the warm connection of a text. */
   const pictures = createHttpClient(clientOptions);
-  /** The latest messages with a picture. Only a guess, as a restart forgets them. */
+  /** The latest messages with a picture. A restart forgets them. */
   const illustrated = new RecentMap<string, true>(1_000);
   const headers = { "content-type": "application/json" };
 
@@ -88,35 +84,32 @@ export const classifyDiscord = createClassify({
   },
 });
 
-/** As for a message, but a gone target means the message: it can be sent as a new one. */
+/** Like `classifyDiscord`. A gone target concerns this message only, which can be sent as a new one. */
 export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Outcome {
   const code = jsonObjectOf(answer)?.code;
-  // Unknown message, or too many edits of a message that is older than an hour.
+  // 10008: unknown message. 30046: too many edits of a message that is older than an hour.
   if (answer.status >= 400 && (code === 10008 || code === 30046)) {
     return rejected("message", "edit_target_gone", describeAnswer(answer, context));
   }
   return classifyDiscord(answer, context);
 }
 
-/** The codes of Unknown Webhook and Invalid Webhook Token. */
+/** Unknown Webhook, Invalid Webhook Token. */
 const goneCodes = new Set([10015, 50027]);
 
 function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
   const outcome = classifyDiscord(answer, context);
   if (outcome.kind === "sent") return { kind: "sent", note: "the webhook exists" };
   if (outcome.kind !== "rejected" || outcome.scope !== "destination") return outcome;
-  // A server that imitates Discord need not support this question, and then its answer means nothing for messages.
+  // Servers that imitate Discord may lack this question. Any other answer says nothing about messages.
   const isGone = goneCodes.has(Number(jsonObjectOf(answer)?.code));
   return isGone ? outcome : { ...outcome, scope: "message" };
 }
 
-/** Codes of webhooks of forum and media channels: a thread is missing, or is not allowed. */
+/** A forum or media channel wants a thread, or refuses the given one. */
 const forumCodes = new Set<unknown>([220001, 220002, 220003, 220004]);
 
-/**
- * The answer names the wait in three places, in whole and fractional seconds. The longest counts. Cloudflare's own 429 has only
- * the header.
- */
+/** Discord names the wait in three places. The longest counts. Cloudflare's own 429 has only the header. */
 function waitOf(answer: Answer, context: AnswerContext): number | undefined {
   const seconds = jsonObjectOf(answer)?.retry_after;
   const waits = [
@@ -134,7 +127,7 @@ function pinVersion(url: URL): URL {
   return pinned;
 }
 
-/** A `thread_id` of the configured address stays. */
+/** Keeps the `thread_id` of the configured address. */
 function executeUrl(webhook: URL): URL {
   const url = new URL(webhook.href);
   url.searchParams.set("wait", "true");
@@ -154,7 +147,7 @@ function silenced(body: string): string {
 }
 
 const pictureName = "chart.png";
-/** The limits of an embed's footer, and of an attachment's description. */
+/** Discord's limits for an embed's footer and an attachment's description. */
 const maxFooterUnits = 2048;
 const maxAltUnits = 1024;
 
@@ -163,10 +156,7 @@ interface Body {
   embeds?: Record<string, unknown>[];
 }
 
-/**
- * Adds the picture to the embed, under its text. A message without an embed (the plain form) shows the picture separately. An edit
- * keeps attachments that it does not name, and Discord shows those without an embed separately.
- */
+/** Adds the picture to the embed, below its text. A message without an embed shows the picture separately. */
 function withPicture(body: string, line?: string): string {
   const message = JSON.parse(body) as Body;
   const [first, ...others] = message.embeds ?? [];
@@ -183,7 +173,7 @@ function writePicture({ body }: DiscordMessage, { png, alt, line }: Illustration
   return writeMultipart({ payload_json: JSON.stringify(message) }, file);
 }
 
-/** An edit keeps the fields that it does not name, so both places of text are named. */
+/** Discord keeps fields that an edit does not name. Both places of text are therefore named. */
 function replacing(body: string): string {
   return JSON.stringify({ content: "", embeds: [], ...(JSON.parse(body) as object) });
 }

@@ -1,7 +1,6 @@
 import { type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { type DiscordMessage, renderDiscord } from "./render.ts";
 
-/** A Discord webhook: the whole address is the secret. */
 export type DiscordDestination = SecretUrlDestination & { type: "discord" };
 
 export const discord = {

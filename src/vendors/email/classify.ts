@@ -2,12 +2,11 @@ import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import { rejected } from "../http/classify.ts";
 import { type Breakdown, type Cause, type Reply, type Stage, stages } from "./transcript.ts";
 
-/** The wait after a server asks for time (421, 4.7.x: overload, rate limits; 450 and 451 of a greylist). */
+/** The wait after a server asks for time: 421, 4.7.x, or a greylist's 450 and 451. */
 const busyWaitMs = 60_000;
 
 /**
  * The outcome of a conversation that ended without an accepted mail.
- *
  * | stage | the server refused, 4yz | the server refused, 5yz | no sensible answer |
  * |---|---|---|---|
  * | connect to hello | retry | retry: a server that refuses everybody may recover | retry |
@@ -17,15 +16,11 @@ const busyWaitMs = 60_000;
  * | rcpt | retry | recipient, or the blamed party | retry |
  * | data | retry | message, or the blamed party | retry: no byte of the mail has left |
  * | content | retry | message, or the blamed party | **ambiguous** |
- *
- * Many servers judge the client and the sender only at the recipient (Postfix's `smtpd_delay_reject`) or after the whole mail.
- * The text then tells the blamed party: the sender is the destination's, the client or a missing login is the account's.
- * "Relay access denied" blames the recipient, since the same account may reach another mailbox.
- *
- * In every stage: 421 and 4.7.x wait a minute, as do 450 and 451 to RCPT, the answers of a greylist. 530, 534, 535 and 538 mean
- * the login, 503 the order of commands and not the mail, 5.4.5 a spent sending quota, and 552, 5.2.3 and 5.3.4 the size (RFC
- * 5321, 3463, 4954, 6647).
- *
+ * Many servers judge client and sender only at the recipient (Postfix's `smtpd_delay_reject`) or after the whole mail.
+ * The refusal's text then names the blamed party: the sender means the destination, the client or a missing login the
+ * account. "Relay access denied" blames the recipient, since the account may reach other mailboxes.
+ * In every stage: 421 and 4.7.x wait a minute. 530, 534, 535, 538 mean the login. 503 means the order of commands.
+ * 5.4.5 means a spent quota. 552, 5.2.3, 5.3.4 mean the size (RFC 5321, 3463, 4954, 6647).
  * @param tlsRequired a password will be sent, and only over TLS.
  */
 export function classify(breakdown: Breakdown, tlsRequired: boolean): Outcome {
@@ -61,7 +56,7 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
   if (enhanced === "5.4.5") return refuse("account", "rate_limited");
   if (blamed === "sender") return refuse("destination", "no_rights");
   if (blamed !== undefined) return refuse("account", blamed === "login" ? "auth_failed" : "no_rights");
-  // A server without EHLO cannot have STARTTLS either.
+  // A server without EHLO has no STARTTLS either.
   if (stage === "hello" && tlsRequired && (code === 500 || code === 502)) return refuse("account", "no_starttls");
   switch (stage) {
     case "connect":
@@ -114,7 +109,7 @@ const blamedByWords: [Blamed, RegExp][] = [
   ["client", /\bclient host\b|\bhelo command rejected\b|\bclient (?:was|is|does) not\b|\byour (?:ip|host|client)\b/i],
 ];
 
-/** The party that a refusal at RCPT or later is about. Undefined: the party of the last command. */
+/** The party that a refusal at RCPT or later blames. Undefined: the party of the last command. */
 function blamedBy(stage: Stage, { enhanced, text }: Reply): Blamed | undefined {
   if (stage !== "rcpt" && stage !== "data" && stage !== "content") return undefined;
   if (/\brecipient address rejected\b/i.test(text)) return undefined;
@@ -130,12 +125,12 @@ function classifyTemporary(stage: Stage, { code, enhanced }: Reply, detail: stri
     reason: "temporary_refusal",
     detail,
     ...(busy ? { waitMs: busyWaitMs } : {}),
-    // Such an answer was not about this recipient: the account's others would get it too.
+    // The server refuses everybody now, so the account's other mails wait too.
     ...(beforeMail || code === 421 ? { scope: "account" as const } : {}),
   };
 }
 
-/** The server may have the whole mail: it had asked for it, and its verdict is missing. */
+/** The server asked for the mail and may have all of it. Its verdict is missing. */
 function classifyUnanswered(cause: Silence): Outcome {
   const ambiguous = (reason: ReasonCode, what: string): Outcome => ({
     kind: "ambiguous",

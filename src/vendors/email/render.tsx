@@ -8,7 +8,7 @@ import { accents, type LaidBlock, layOut, linesOf, type Run, toneOf, writePlainT
 const maxSubjectUnits = 200;
 /** Gmail hides the part of the HTML after 102 KB. */
 const maxHtmlUnits = 90_000;
-/** After a refusal of the whole mail: a size that no filter refuses. */
+/** For mails whose first form was refused. Filters refuse no mail of this size. */
 const maxPlainUnits = 4000;
 const maxPreviewUnits = 140;
 
@@ -17,11 +17,11 @@ export interface EmailMessage extends Message {
   subject: string;
   text: string;
   html: string;
-  /** The picture's position in `html`, and the zone of its times. Absent: no picture. */
+  /** `at`: the picture's position in `html`. Absent: no picture. */
   picture?: { at: number; timeZone: string };
 }
 
-/** A mail with text and HTML from the same blocks. The plain form has an empty `html` and is only text. */
+/** The plain form is only text: its `html` is empty. */
 export function renderEmail(
   document: Document,
   times: TimeFormat,
@@ -38,12 +38,12 @@ export function renderEmail(
   const text = writePlainText(blocks) || subject;
   if (form === "plain") return { kind: "email", subject, text, html: "" };
   const html = writeHtml(document, blocks);
-  // The picture comes last. The end of the frame is ours, as a sender's text has no `<`.
+  // A sender's text has no `<`, so the last end of the frame is ours.
   const at = html.lastIndexOf(endOfFrame);
   return { kind: "email", subject, text, html, ...(picture && at > 0 && { picture: { at, timeZone } }) };
 }
 
-/** No colours for text or background: the reader's light or dark scheme decides. The accents are readable on both. */
+/** Sets no colour for text and background, so the reader's light or dark scheme decides. */
 function writeHtml(document: Document, blocks: LaidBlock[]): string {
   const page = (
     <html lang="en">
@@ -69,10 +69,10 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
 
 const endOfFrame = "</div></body>";
 
-/** The part of the mail that holds its picture. */
+/** The content id of the picture in the mail. */
 export const pictureId = "chart@tocsin";
 
-/** The HTML of a mail with its picture, at most `width` wide. */
+/** Puts the picture into the HTML, at most `width` pixels wide. */
 export function withPicture(html: string, at: number, { alt, width }: { alt: string; width: number }): string {
   const image = (
     <p style="margin: 16px 0 8px">
@@ -94,9 +94,8 @@ const buttonStyle =
 const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.9em";
 
 /**
- * The preview next to the subject in a mailbox, hidden in the mail itself. It has the state's symbol, as some mailboxes show the
- * first mail's subject for a conversation. And it has the numbers, which the subject leaves out: from the line below the first, or
- * from both lines where that begins without one.
+ * The preview next to the subject in a mailbox, hidden in the mail itself. It begins with the state's symbol, as a
+ * mailbox may show the conversation's first subject. Then it has the numbers, which the subject leaves out.
  */
 function Preview({ subject, blocks: [heading, next] }: { subject: string; blocks: LaidBlock[] }) {
   if (heading?.kind !== "heading" || (next?.kind !== "paragraph" && next?.kind !== "note") || next.quoted) return null;

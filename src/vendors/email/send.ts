@@ -18,15 +18,15 @@ import type { EmailAccount, EmailDestination } from "./vendor.ts";
 export interface EmailChannelOptions {
   /** Connections to the account at once. Default 2. */
   maxConnections?: number;
-  /** How long an unused connection is kept, in milliseconds. Default 30,000. */
+  /** Milliseconds that an unused connection is kept. Default 30,000. */
   idleMs?: number;
   /** Default: connect 20 s, greeting 30 s, a command 60 s, the verdict on a mail 10 min. */
   timeouts?: Partial<SmtpTimeouts>;
-  /** The name in EHLO. Default: the domain of the From address, since some relays refuse an address literal. */
+  /** The name in EHLO. Default: the domain of the From address, since some servers refuse an address literal. */
   clientName?: string;
   /** Default: mails have no pictures. */
   waitForPicture?: WaitForPicture;
-  /** For a relay with its own certificate authority. The account decides `rejectUnauthorized`. */
+  /** For a mail server with a certificate authority of its own. The account decides `rejectUnauthorized`. */
   tls?: ConnectionOptions;
 }
 
@@ -38,12 +38,9 @@ const defaultTimeouts: SmtpTimeouts = {
 };
 
 /**
- * Sends mails over one SMTP account, one recipient a call.
- *
- * `ref` of a sent mail is its Message-ID. As `replyTo` it makes the next mail an answer. An update is a new mail in the same
- * thread: a sent mail cannot be edited.
- *
- * @throws AppError `config_invalid` for a wrong From address. Later failures are Outcomes.
+ * Sends mails over one SMTP account, one recipient a call. A mail's `ref` is its Message-ID, which later mails name as
+ * `replyTo`. An update is a new mail.
+ * @throws AppError `config_invalid` for a wrong From address.
  */
 export function createEmailChannel(
   destination: EmailDestination,
@@ -89,7 +86,7 @@ export function createEmailChannel(
   };
 }
 
-/** The detail does not repeat the address: it may hold any text, and the page shows the recipient next to it. */
+/** The detail leaves the address out: the address may hold any text, and the page shows it nearby. */
 const notAnAddress: Outcome = {
   kind: "rejected",
   scope: "recipient",
@@ -107,18 +104,16 @@ function readSender(destination: EmailDestination): MailAddress {
 
 type Context = Pick<SendContext, "deliveryId" | "alertId" | "receivedAt" | "threadKey" | "replyTo">;
 
-/** Picture pixels for each pixel of a page, for dense screens. */
+/** Picture pixels per pixel of the page, for dense screens. */
 const pictureScale = 2;
 
 /**
  * Writes a mail.
- *
- * Threads: all mails of one alert key refer to one root id, made from the key, that no mail carries. Gmail joins mails of one
- * sender with one subject whose References consistently name the same id, even an unseen one (its notice "Threading changes in
- * Gmail conversation view", 2019). Thunderbird and Apple Mail build threads only from References and put an unseen root above its
- * answers (JWZ's algorithm, RFC 5256). A first mail with the root id would not have the delivery's id. An alert that returns after
- * months would then repeat an old mail's id, and Gmail would drop it as a duplicate. The answered mail, where known, is named too.
- *
+ * All mails of one alert key refer to one root id, made from the key. No mail has this id. Gmail joins mails of one
+ * sender and subject whose References name the same id, even an unseen one (its notice "Threading changes in Gmail
+ * conversation view", 2019). Thunderbird and Apple Mail put an unseen root above its answers (JWZ's algorithm, RFC
+ * 5256). If a first mail had the root id, an alert that returns after months would repeat the id. Gmail would drop it
+ * as a duplicate.
  * @param to an address that `isMailAddress` accepts.
  */
 export async function composeMail(
@@ -129,7 +124,7 @@ export async function composeMail(
   picture?: AlertPicture,
 ) {
   const domain = mailDomainOf(from.address);
-  // Equal for every repeat of a delivery, so a mailbox that compares ids keeps one.
+  // Each repeat of a delivery has the same id, so a mailbox that compares ids keeps one.
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
   const root = `<thread-${hashOf(context.threadKey)}@${domain}>`;
   const answered = isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;
@@ -158,7 +153,7 @@ export async function composeMail(
 
 function htmlOf({ html, picture: place }: EmailMessage, picture: AlertPicture | undefined): string {
   if (picture === undefined || place === undefined) return html;
-  // Every PNG has its width in the first chunk.
+  // A PNG has its width at byte 16.
   const width = Buffer.from(picture.png).readUInt32BE(16) / pictureScale;
   return withPicture(html, place.at, { alt: picture.alt, width });
 }
@@ -173,7 +168,7 @@ function pictureAttachment({ png }: AlertPicture) {
   };
 }
 
-/** One line: a subject may hold any text of an alert's sender. */
+/** Makes one line of any text: a line break in a subject could begin another header. */
 function headerText(text: string): string {
   return text
     .replaceAll(/\p{Cs}/gu, "\uFFFD")
@@ -181,18 +176,18 @@ function headerText(text: string): string {
     .trim();
 }
 
-/** A sender's `=?utf-8?B?…?=` would be shown decoded, with words that are in no page and no log. */
+/** A mailbox would show a sender's `=?utf-8?B?…?=` decoded, in words that no page and no log has. */
 function subjectHeader(subject: string): string | { prepared: true; value: string } {
   if (!subject.includes("=?")) return subject;
   return { prepared: true, value: encodeWord(subject, "B", 60).replaceAll("?= =?", "?=\r\n =?") };
 }
 
-/** Some readers end a text at NUL, and half a surrogate pair cannot be written in UTF-8. */
+/** Some mail readers end a text at NUL. UTF-8 cannot express half a surrogate pair. */
 function bodyText(text: string): string {
   return text.replaceAll(/[\p{Cs}\0]/gu, "\uFFFD");
 }
 
-/** Ids are our UUIDs. Another text is replaced by its hash, so it cannot enter the header. */
+/** Ids are our UUIDs. Any other text becomes its hash, so it cannot break the header. */
 function idPart(id: string): string {
   return /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : hashOf(id);
 }
@@ -205,7 +200,7 @@ function isMessageId(text: string | undefined): text is string {
   return text !== undefined && /^<[A-Za-z0-9._-]{1,128}@[A-Za-z0-9.-]{1,253}>$/.test(text);
 }
 
-/** Hides an account's password, plain and in the form of `AUTH PLAIN`: a server may repeat its input in a refusal. */
+/** Hides an account's password, plain and as in `AUTH PLAIN`: a server may repeat its input in a refusal. */
 export function createAccountRedactor({ user = "", password }: EmailAccount): Redact {
   const secret = password?.reveal() ?? "";
   return createRedactor(secret === "" ? [] : [secret, `\0${user}\0${secret}`], { leastLength: 1 });

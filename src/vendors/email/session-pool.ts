@@ -4,11 +4,9 @@ import type { Envelope, SmtpSession, Step } from "./session.ts";
 import type { Breakdown } from "./transcript.ts";
 
 /**
- * Connections to one account, kept for a while so a burst logs in once.
- *
- * Not nodemailer's own pool: it silently requeues mails. Its log does not show which connection carried which mail, and without
- * this nobody can say whether a mail may have arrived.
- *
+ * Keeps connections to one account for a while, so a burst logs in once.
+ * nodemailer's own pool silently requeues mails. Its log hides which connection carried which mail, so nobody could say
+ * whether a mail may have arrived.
  * @param options.maxConnections at once; mail servers count them per account
  * @param options.idleMs how long a connection is kept for the next mail
  */
@@ -117,7 +115,7 @@ export function createSessionPool(
   };
 }
 
-/** A server may drop a kept connection at any time. Before the mail has left, that is no attempt, only a stale connection. */
+/** The server closed a kept connection before the mail left. The caller repeats such a mail at once. */
 function wasStale({ stage, cause }: Breakdown): boolean {
   return stage !== "content" && (cause.kind === "lost" || (cause.kind === "reply" && cause.reply.code === 421));
 }

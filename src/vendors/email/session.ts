@@ -16,12 +16,11 @@ import {
 } from "./transcript.ts";
 import type { EmailAccount } from "./vendor.ts";
 
-/** How long each kind of step may take, in milliseconds. */
 export interface SmtpTimeouts {
-  /** DNS and TCP, also TLS for a connection that begins with it. */
+  /** DNS and TCP. For `smtps://` also TLS. */
   connectMs: number;
   greetingMs: number;
-  /** Any command up to DATA. Shorter than RFC 5321's 5 minutes: nothing has left, and another try costs nothing. */
+  /** Any command up to DATA. Shorter than RFC 5321's 5 minutes: nothing has left yet, so another try costs nothing. */
   commandMs: number;
   /** From the server's go-ahead for the mail to its verdict (RFC 5321, 4.5.3.2.6: 10 minutes). */
   verdictMs: number;
@@ -40,10 +39,10 @@ export interface Envelope {
   to: string;
 }
 
-/** `reply`: the server's answer to an accepted mail. It holds the queue id, with which the server's owner can search. */
+/** `reply`: the server's answer to an accepted mail. Its queue id helps the server's owner to search. */
 export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakdown };
 
-/** Whether a password will be sent that must not travel in clear text. */
+/** Whether the account has a password that must not travel in clear text. */
 export function requiresTls(account: EmailAccount): boolean {
   return account.password !== undefined && !account.allowInsecureAuth;
 }
@@ -61,7 +60,6 @@ export class SmtpSession {
   readonly #connection: SMTPConnection;
   #state: "new" | "open" | "closed" = "new";
   #timer?: NodeJS.Timeout;
-  /** Ends the call under way. Set only during a call. */
   #interrupt?: Settle;
   #notifyClosed?: () => void;
 
@@ -79,9 +77,10 @@ export class SmtpSession {
       name: clientName,
       tls: { ...tls, rejectUnauthorized: account.rejectUnauthorized },
       logger: { debug: observe, info: observe, warn: observe, error: observe },
-      // Commands and replies, with credentials masked; `debug` would log the mail as well.
+      // Logs commands and replies, with credentials masked. `debug` would log the mail as well.
       transactionLog: true,
-      // The step timer below decides. These limits only bound steps that it cannot see, such as a stuck TLS handshake.
+      // The step timer below decides. These limits only bound steps that the timer cannot see, such as a stuck TLS
+      // handshake.
       connectionTimeout: timeouts.connectMs + timeouts.greetingMs + timeouts.commandMs,
       dnsTimeout: timeouts.connectMs,
       greetingTimeout: timeouts.greetingMs + timeouts.commandMs,
@@ -93,7 +92,6 @@ export class SmtpSession {
     this.#connection.on("end", () => this.#end({ kind: "lost" }));
   }
 
-  /** Connects, upgrades to TLS where offered or required, and logs in. */
   async open(signal: AbortSignal): Promise<Step> {
     const step = await this.#run(signal, (settle) => {
       this.#connection.connect((error) => (error ? settle(error) : this.#logIn(settle)));
@@ -103,7 +101,7 @@ export class SmtpSession {
     return step;
   }
 
-  /** Asks whether the server would accept a mail of this sender for this recipient. Sends none. Only `quit` may follow. */
+  /** Asks whether the server would accept a mail from `from` to `to`. Sends no mail. Only `quit` may follow. */
   offer({ from, to }: Envelope, signal: AbortSignal): Promise<Step> {
     this.#transcript.startMail();
     const { say } = speakerOf(this.#connection);
@@ -123,7 +121,7 @@ export class SmtpSession {
     this.#transcript.startMail();
     let response = "";
     const step = await this.#run(signal, (settle) => {
-      // Read at the server's go-ahead for the mail. The DATA command is no sign, as nodemailer sends it with the recipients.
+      // nodemailer reads the mail at the server's go-ahead. It sends DATA earlier, together with the recipients.
       const contents = new Readable({
         read: () => {
           if (mayCall?.() === false) {
@@ -145,7 +143,6 @@ export class SmtpSession {
     return step.ok ? { ok: true, reply: oneLine(this.#redact(response), maxReplyUnits) } : step;
   }
 
-  /** Whether the connection can take a mail. */
   isOpen(): boolean {
     return this.#state === "open";
   }
@@ -165,7 +162,6 @@ export class SmtpSession {
     });
   }
 
-  /** Cuts the connection. */
   destroy(): void {
     this.#connection.close();
     this.#end({ kind: "lost" });
@@ -188,7 +184,7 @@ export class SmtpSession {
     }, afterMs);
   }
 
-  /** Runs one call until its callback, the connection's end, its time limit or the caller's signal. */
+  /** Ends at the call's callback, the connection's end, the step's time limit or the caller's signal. */
   #run(signal: AbortSignal, begin: (settle: Settle) => void): Promise<Step> {
     return new Promise((resolve) => {
       const settle: Settle = (problem) => {
@@ -220,10 +216,10 @@ export class SmtpSession {
     if (user === undefined || password === undefined) {
       settle();
     } else if (!this.#connection.allowsAuth) {
-      // nodemailer would continue without a login, and every recipient would be refused.
+      // Without this check nodemailer sends without a login, and the server refuses every recipient.
       settle({ kind: "no_login" });
     } else if (requiresTls(this.#account) && !this.#connection.secure) {
-      // Unreachable with the options above, but a password needs more protection than options.
+      // The options above already exclude this case. A password needs a second check.
       settle({ kind: "tls", text: "the connection is not encrypted" });
     } else {
       this.#connection.login({ user, pass: password.reveal() }, (error) => settle(error));
@@ -231,10 +227,7 @@ export class SmtpSession {
   }
 }
 
-/**
- * Sends one command that nodemailer has no method for (`send` always adds a mail). The two members are nodemailer's own way to
- * send commands, as in `reset`. Its version is fixed, and a probe's test fails should they change.
- */
+/** nodemailer has no method for a single command. Its `reset` uses the same members. A test fails if they change. */
 function speakerOf(connection: SMTPConnection): { say(command: string, onReply: (reply: string) => void): void } {
   const inner = connection as unknown as {
     _sendCommand(command: string): void;
@@ -258,7 +251,7 @@ function refusal(response: string, command: string): Error {
   return Object.assign(new Error("refused"), { response, responseCode, command });
 }
 
-/** The other stages have `commandMs`. */
+/** Stages that are not listed have `commandMs`. */
 const limits: Partial<Record<Stage, keyof SmtpTimeouts>> = {
   connect: "connectMs",
   greeting: "greetingMs",

@@ -2,37 +2,32 @@ import { isTlsCode } from "../../ground/net/network-code.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 
 /**
- * The progress of the conversation with a mail server, from nodemailer's log and from its reading of the mail.
- *
- * There is no other source: for a connection that breaks during the mail nodemailer reports the same error as for a connection
- * that never began. It logs the connection, every command (`client`, secrets hidden) and every reply (`server`) in order. Replies
- * answer commands first in, first out, even when they were pipelined.
- *
+ * Finds how far the conversation with a mail server came, from nodemailer's log and from its reading of the mail.
+ * nodemailer reports the same error for a connection that breaks during the mail and for one that never began. Its log
+ * has each command (`client`, secrets hidden) and each reply (`server`) in order. Replies answer commands first in,
+ * first out, even pipelined ones.
  *     connect ─▶ greeting ─▶ hello ─▶ [starttls ─▶ hello] ─▶ [auth] ─▶ mail ─▶ rcpt ─▶ data ─354─▶ content ─250─▶ done
- *
- * nodemailer reads the mail at the 354 (or at a 250, from servers that use it there). Until then no byte of it has left, even when
- * DATA was pipelined after the recipients. From then on it may have arrived whole. On a congested socket the last byte is seen too
- * late, so `content` is one stage.
- *
+ * nodemailer reads the mail at the 354 (or at a 250, where a server uses that). Until then no byte of the mail has
+ * left. From then on the whole mail may have arrived. On a congested socket the last byte is seen too late, so
+ * `content` is one stage.
  * @param onProgress called with the stage after each step, for the stage's time limit.
  */
 export function createTranscript(onProgress: (stage: Stage) => void) {
   let latest: Stage = "connect";
   const unanswered: Stage[] = [];
 
-  /** The awaited step: the first one without an answer, or the last one when all are answered. */
+  /** The first step without an answer. When all steps are answered: the last one. */
   function stage(): Stage {
     return unanswered[0] ?? latest;
   }
 
   return {
     stage,
-    /** Forgets the last mail: on a reused connection nothing of the next one has left yet. */
+    /** Forgets the last mail, for the next mail on a reused connection. */
     startMail(): void {
       latest = "mail";
       unanswered.length = 0;
     },
-    /** nodemailer has begun to read the mail for sending. */
     startContent(): void {
       unanswered.push("content");
       onProgress(stage());
@@ -57,7 +52,7 @@ export function createTranscript(onProgress: (stage: Stage) => void) {
   };
 }
 
-/** The used part of a nodemailer log entry. */
+/** The fields of a nodemailer log entry that are read here. */
 export interface LogEntry {
   tnx?: unknown;
 }
@@ -78,10 +73,10 @@ const stageOfVerb = new Map<string, Stage>([
   ["QUIT", "quit"],
 ]);
 
-/** The most characters of a server's words, which leaves room for ours. */
+/** The most characters of a server's words in a detail. */
 export const maxReplyUnits = 180;
 
-/** The steps of an SMTP conversation, in order. Each has words for a refusal, and for the moment of another failure. */
+/** The steps of an SMTP conversation, in order. `refuses`: for a refusal. `when`: for any other failure. */
 export const stages = {
   connect: { refuses: "refuses service", when: "while connecting" },
   greeting: { refuses: "refuses service", when: "before its greeting" },
@@ -116,18 +111,17 @@ export type Cause =
   | { kind: "dns" }
   | { kind: "unreachable"; text: string }
   | { kind: "tls"; text: string }
-  /** A password is configured, but the server offers no login on this connection. */
+  /** A password is configured, but the server offers no login. */
   | { kind: "no_login" }
-  /** Larger than the size that the server announced. Nothing was sent. */
+  /** The mail is larger than the server's announced limit. Nothing was sent. */
   | { kind: "too_large" };
 
-/** The reason why a conversation ended without an accepted mail, and its stage. */
+/** Why and in which stage a conversation ended without an accepted mail. */
 export interface Breakdown {
   stage: Stage;
   cause: Cause;
 }
 
-/** nodemailer's fields on its errors. */
 interface SmtpError extends Error {
   code?: string;
   /** The system's error code where `code` is nodemailer's own. */
@@ -137,12 +131,7 @@ interface SmtpError extends Error {
   responseCode?: number;
 }
 
-/**
- * Reads nodemailer's error.
- *
- * @param stage the awaited step by the transcript.
- * @param redact removes secrets from the other side's words.
- */
+/** @param stage the awaited step by the transcript @param redact removes secrets from the server's words */
 export function readBreakdown(error: Error, stage: Stage, redact: (text: string) => string): Breakdown {
   const { code, originalCode, command, response, responseCode } = error as SmtpError;
   if (response !== undefined) {
@@ -166,7 +155,7 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   return { stage, cause: { kind: "lost" } };
 }
 
-/** The step that a reply answers. A pipelined command may be refused after later ones were sent. */
+/** The step that a reply answers: the server may refuse a pipelined command after later ones were sent. */
 function stageOfReply(command: string | undefined, code: string | undefined): Stage | undefined {
   if (command === "DATA" && code === "EMESSAGE") return "content";
   if (command?.startsWith("AUTH")) return "auth";

@@ -11,7 +11,7 @@ import { createPatience } from "./patience.ts";
 import { type EmailMessage, renderEmail } from "./render.tsx";
 
 export interface EmailAccount {
-  /** Identifies the account: `user@host:port`, and which of several passwords it has (` (password 2)`), without the password. */
+  /** `user@host:port`. A further password of the same login adds ` (password 2)`. */
   id: string;
   host: string;
   port: number;
@@ -35,7 +35,6 @@ export interface EmailDestination extends Destination {
 interface Shared {
   account?: EmailAccount;
   from?: string;
-  /** The accounts that were read so far. */
   known: EmailAccount[];
 }
 
@@ -153,7 +152,7 @@ function findSender(given: Partial<Options>, context: BuildContext): Required<Om
 const example = "smtps://user:password@smtp.example.com or smtp://user:password@smtp.example.com:587";
 const urlOptions = ["allowInsecureAuth", "rejectUnauthorized"];
 
-/** The same login with another password is another account: one may be wrong and the other right. */
+/** The same login with another password is another account: one password may be wrong and the other right. */
 function readAccount(text: string, known: EmailAccount[]): EmailAccount | Refusal {
   const account = readSmtpUrl(text);
   if (account instanceof Refusal) return account;
@@ -167,10 +166,7 @@ function readAccount(text: string, known: EmailAccount[]): EmailAccount | Refusa
   return told;
 }
 
-/**
- * Reads `smtp://` (port 587, STARTTLS where offered) and `smtps://` (port 465, TLS from the first byte). A refusal never repeats
- * any part of the address, since the password can be anywhere in an unreadable one.
- */
+/** A refusal repeats no part of the address: in an unreadable address the password can be anywhere. */
 function readSmtpUrl(text: string): EmailAccount | Refusal {
   if (!/^smtps?:\/\//i.test(text)) return new Refusal("does not begin with smtp:// or smtps://", `write ${example}`);
   if (!URL.canParse(text)) return unreadable();

@@ -8,10 +8,9 @@ import { showValue } from "../../ground/shape/show-value.ts";
 export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
 
 /**
- * The addresses that an outgoing request may reach. A destination is in the configuration, but others' name servers resolve its
- * host. Without this check a changed record would open the machine's own network, its cloud metadata, or Fly's private network.
- * @param allowInternal host names, addresses or CIDR ranges that may be internal.
- * @throws AppError `config_invalid` for an entry that is none of these.
+ * The addresses that an outgoing request may reach. A configured host is resolved by somebody's name server: a changed
+ * record could point into the machine's own network, its cloud metadata or Fly's private network.
+ * @throws AppError `config_invalid` unless each of `allowInternal` is a host name, an address or a CIDR range.
  */
 export function createAddressPolicy(allowInternal: readonly string[]) {
   const ranges: string[] = [];
@@ -27,7 +26,7 @@ export function createAddressPolicy(allowInternal: readonly string[]) {
   const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
   const allowed6 = createIpRanges(ranges.filter((range) => familyOf(range) === 6));
   return {
-    /** Why `address`, to which `host` has resolved, is forbidden, in a few words. Undefined: it may be reached. */
+    /** Why `address` is forbidden, in a few words. Undefined: it may be reached. `host` has resolved to it. */
     refuse(host: string, address: string): string | undefined {
       const plain = readIpAddress(address);
       if (plain === undefined) return "not an address";

@@ -7,8 +7,7 @@ import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
 
 /**
- * The common meaning of answers, to which each vendor adds its own rules:
- *
+ * The common meaning of answers. Each vendor adds its own rules:
  * | answer                     | outcome                                                                     |
  * |----------------------------|-----------------------------------------------------------------------------|
  * | 3xx                        | rejected, destination: redirects lead past the check of addresses            |
@@ -20,28 +19,27 @@ import type { ConnectFault } from "./open-connection.ts";
  * | other 5xx                  | retry where a repeat is safe, else ambiguous: it may have failed afterwards |
  */
 export interface AnswerContext {
-  /** Shown in details; never the path. */
+  /** Shown in details, without the path. */
   host: string;
   nowMs: number;
   redact: Redact;
 }
 
-/** Decides the outcome of this vendor's answer. Pure. */
+/** Decides the outcome of a vendor's answer. Pure. */
 export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
 
-/** The wait after a 429 without a time. */
+/** The wait after a 429 that names no time. */
 const defaultRateLimitWaitMs = 30_000;
-/** `Retry-After: 0` would be called again at once, and without end: the wait uses up no try. */
+/** Without it `Retry-After: 0` would repeat the call at once and forever, since the wait uses up no try. */
 const leastRateLimitWaitMs = 500;
 
 /** Cloudflare's codes for a server that it never reached: refused, timed out, unroutable, TLS. */
 const neverReached = new Set([521, 522, 523, 525, 526]);
 
-/** A vendor's own rules for answers. */
 interface OwnWords {
-  /** For a 2xx: the outcome of the message, or in words what was expected instead. */
+  /** For a 2xx: the message's outcome, or a text that says which answer was expected. */
   taken(answer: Answer, body: Record<string, unknown> | undefined): Outcome | string;
-  /** For other answers. Undefined where the common rule applies. */
+  /** For other answers. Undefined: the common rule applies. */
   refused(heard: Heard): Outcome | undefined;
   /** Whether the receiver recognises a repeat by its id, so a retry after a 5xx is safe. Default false. */
   repeatable?: boolean;
@@ -52,11 +50,10 @@ interface Heard {
   status: number;
   body: Record<string, unknown> | undefined;
   context: AnswerContext;
-  /** The answer in one line. */
   detail: string;
 }
 
-/** Judges answers first by the vendor's own rules, then by the common ones. */
+/** The vendor's own rules come first, then the common ones. */
 export function createClassify({ taken, refused, repeatable = false }: OwnWords): Classify {
   return (answer, context) => {
     const { status } = answer;
@@ -106,7 +103,6 @@ export function classifyRefusal(answer: Answer, context: AnswerContext, options:
 
 type Rejected = Extract<Outcome, { kind: "rejected" }>;
 
-/** A final refusal: of the message alone, or of the whole scope. */
 export function rejected(scope: Rejected["scope"], reason: Rejected["reason"], detail: string): Rejected {
   return { kind: "rejected", scope, reason, detail };
 }
@@ -120,7 +116,7 @@ export function rateLimited(
   return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope };
 }
 
-/** `hooks.example.com answered 404: no_service`. */
+/** Writes `hooks.example.com answered 404: no_service`. */
 export function describeAnswer(answer: Answer, context: AnswerContext): string {
   const words = wordsOf(answer, context.redact);
   return `${context.host} answered ${answer.status}${words === "" ? "" : `: ${words}`}`;
@@ -132,7 +128,6 @@ function describeRedirect(answer: Answer, context: AnswerContext): string {
   return `${context.host} answered ${answer.status}, a redirect${target}. Redirects are not followed: configure the final address`;
 }
 
-/** The vendor's explanation in one line. */
 function wordsOf(answer: Answer, redact: Redact): string {
   const body = jsonObjectOf(answer);
   const nested = (body?.error as { message?: unknown } | null | undefined)?.message;
@@ -144,9 +139,9 @@ function wordsOf(answer: Answer, redact: Redact): string {
   return oneLine(redact(text), 160);
 }
 
-/** The body as an object, for any content type. Undefined when it is none. */
+/** The body as an object, for any content type. Undefined for any other body. */
 export function jsonObjectOf(answer: Answer): Record<string, unknown> | undefined {
-  // Most receivers answer `ok` or nothing, and an exception takes longer than to read an object.
+  // Most receivers answer `ok` or nothing. A caught exception would be slower than this look.
   if (!/^\s*\{/.test(answer.body)) return undefined;
   return readJson(answer.body) as Record<string, unknown> | undefined;
 }

@@ -13,15 +13,15 @@ export interface OutgoingRequest {
 
 export interface Answer {
   status: number;
-  /** Names in lower case. For a repeated header: the first value. */
+  /** Names in lower case. A repeated header has its first value. */
   headers: Record<string, string>;
   /** At most the first `maxAnswerBytes`. Less when the rest did not arrive. */
   body: string;
-  /** Why the rest of the body did not arrive. Absent for a whole body, or one that is longer than the limit. */
+  /** Why the rest of the body did not arrive. Absent: nothing is missing below `maxAnswerBytes`. */
   cutShort?: AnswerFault;
 }
 
-/** Why there is no answer. The request, or a part of it, may have arrived. */
+/** Why there is no answer. The request may have arrived. */
 export interface AnswerFault {
   kind: "timeout" | "aborted" | "lost" | "garbage";
   detail: string;
@@ -33,27 +33,26 @@ export interface AnswerFault {
 export type Exchange = { answer: Answer } | { fault: AnswerFault } | { unsent: AnswerFault };
 
 export interface ExchangeLimits extends CallBounds {
-  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends it. */
+  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends the call. */
   timeoutMs?: number;
   maxAnswerBytes: number;
 }
 
 export type HttpConnection = ReturnType<typeof createHttpConnection>;
 
-/** How much earlier than a peer's announced close an idle connection ends, for requests under way. */
+/** An idle connection closes this much before the peer's announced close, for requests under way. */
 const hintMarginMs = 1_000;
-/** The longest idle time, whatever a peer announces: devices in between may forget a silent connection. */
+/** The longest idle time, whatever a peer announces: firewalls in between may forget a silent connection. */
 const longestIdleMs = 30_000;
 
 /**
- * One open connection, which carries one request at a time: undici's client over one socket that the caller has opened (and
- * checked). It asks the peer to keep the connection. It closes the connection after `idleMs` or the time of the peer's
- * `Keep-Alive`, and at once when the peer will not keep it or sends unrequested data.
+ * One open connection over the caller's checked socket, for one request at a time. An idle connection closes after
+ * `idleMs` or the peer's `Keep-Alive` time, or when the peer sends unrequested data.
  */
 export function createHttpConnection(socket: Socket, origin: string, idleMs: number) {
   let given = false;
   const client = new Client(origin, {
-    // Our own time-out covers the whole answer.
+    // `timeoutMs` covers the whole answer instead.
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
@@ -63,7 +62,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
     connect: (_options, callback) => {
       if (given) return callback(new Error("the connection is gone"), null);
       given = true;
-      // undici would miss an immediate callback: it is still busy with taking the request in.
+      // undici is still taking the request in, and would miss an immediate callback.
       queueMicrotask(() => callback(null, socket));
     },
   });
@@ -75,13 +74,9 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
   }
 
   return {
-    /** As far as this side has heard. */
     isOpen: () => !socket.destroyed,
     destroy,
-    /**
-     * Writes one request and reads one answer. Follows no redirect and repeats nothing. Any result but a whole,
-     * successful answer ends the connection too.
-     */
+    /** Writes one request, reads one answer, repeats nothing. Only a whole, successful answer keeps the connection. */
     exchange: (
       { url, method, headers, body }: OutgoingRequest,
       { timeoutMs, maxAnswerBytes, signal, mayCall }: ExchangeLimits,
@@ -140,7 +135,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
               bytes += chunk.length;
               if (bytes >= maxAnswerBytes) halt();
             },
-            // A refusal may come before all of the request was read. The rest would precede the next request on the connection.
+            // A refusal may come before the whole request was read. The rest of the request would precede the next one.
             onResponseEnd: () => (answer !== undefined && answer.status >= 300 ? halt() : finish()),
             onResponseError: (_controller, error) => halt(faultOfError(error)),
           },

@@ -24,9 +24,9 @@ export interface HttpClientOptions extends HttpChannelOptions {
 
 const maxDetailLength = 300;
 
-/** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
+/** @throws AppError `config_invalid` for an unreadable entry of `allowInternal`. */
 export function createHttpClient(options: HttpClientOptions) {
-  // Both together end before the engine's own bound.
+  // Both time limits together end before the engine's own limit.
   const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
   const policy = createAddressPolicy(options.allowInternal);
   const redact = createRedactor(options.secrets);
@@ -47,7 +47,7 @@ export function createHttpClient(options: HttpClientOptions) {
     /** One request, one outcome. Never throws for faults of the network or the other side. */
     call: async (request: OutgoingRequest, classify: Classify, bounds: CallBounds) =>
       clean(await call(request, classify, bounds)),
-    /** Like `call`, for a question that people do not see. A repeat is harmless, so nothing is ambiguous. */
+    /** Like `call`, for a question without effect. A repeat is harmless, so nothing is ambiguous. */
     async ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
       const outcome = clean(await call(request, classify, { signal }));
       if (outcome.kind !== "ambiguous") return outcome;
@@ -64,13 +64,13 @@ export function createHttpClient(options: HttpClientOptions) {
   };
 }
 
-/** Writes a message in HTTP. `headers` add to `content-type: application/json`, or replace it. */
+/** `headers` add to `content-type: application/json`, or replace it. */
 type Write<M> = (message: M, context: SendContext) => { headers?: Record<string, string>; body: string };
 
 /**
- * A vendor that takes each message in one POST. No question is possible without a message, so a probe only connects.
+ * A vendor that takes each message in one POST. A probe only connects: any question would be a message.
  * @param vendor.secrets besides those of the address
- * @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read.
+ * @throws AppError `config_invalid` for an unreadable entry of `allowInternal`.
  */
 export function createPostChannel<M extends Message>(
   url: URL,
@@ -90,10 +90,7 @@ export function createPostChannel<M extends Message>(
   };
 }
 
-/**
- * Reads a destination's address.
- * @throws AppError `config_invalid`, without the address: it may be a secret.
- */
+/** @throws AppError `config_invalid`, without the address: it may be a secret. */
 export function parseDestinationUrl(text: string, destination: { name: string; definedAt: string }): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && (url.protocol === "https:" || url.protocol === "http:")) return url;
@@ -111,7 +108,7 @@ export function basicAuthOf(url: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
 }
 
-/** `path` below a server's address, which may have its own path. */
+/** Adds `path` below a server's address, which may have a path itself. */
 export function urlBelow(server: URL, path: string): URL {
   const below = new URL(server.href);
   below.pathname = `${server.pathname.replace(/(?<!\/)\/+$/, "")}/${path}`;

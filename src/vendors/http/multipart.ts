@@ -1,15 +1,11 @@
 export interface MultipartFile {
-  /** The name of the form field. */
   name: string;
   filename: string;
   contentType: string;
   bytes: Uint8Array;
 }
 
-/**
- * Writes `multipart/form-data` with fields and one file. The fields are JSON, as a line break in plain text would become two
- * characters.
- */
+/** Writes fields and one file. The fields are JSON, since multipart changes line breaks in plain text. */
 export async function writeMultipart(
   fields: Readonly<Record<string, string>>,
   { name, filename, contentType, bytes }: MultipartFile,

@@ -9,7 +9,7 @@ import type { AddressPolicy } from "./address-policy.ts";
 /** Why there is no connection. Nothing of the request has left this machine. */
 export interface ConnectFault {
   kind: "forbidden" | "dns" | "refused" | "tls" | "timeout" | "aborted";
-  /** A few words, without secrets: only the host and the network's own words are known here. */
+  /** A few words, without secrets. */
   detail: string;
   /** The code of the network error, e.g. `ECONNREFUSED`. */
   code?: string;
@@ -17,7 +17,7 @@ export interface ConnectFault {
 
 export type Connection = { socket: Socket } | { fault: ConnectFault };
 
-/** Resolves a name to all its addresses, like `dns.lookup`. Injected, so tests can replace the name server. */
+/** Resolves a name to all its addresses, like `dns.lookup`. Tests replace it. */
 export type ResolveHost = (
   host: string,
   options: LookupOptions & { all: true },
@@ -32,10 +32,7 @@ export interface ConnectOptions {
   resolve?: ResolveHost;
 }
 
-/**
- * Opens TCP, and TLS for `https:`, to a permitted address of the URL's host. The address is checked in the socket's own look-up,
- * so no second look-up can answer differently.
- */
+/** Checks the address in the socket's own look-up, so no second look-up can answer differently. */
 export function openConnection(url: URL, options: ConnectOptions): Promise<Connection> {
   const host = bareHost(url.hostname);
   const { policy, signal, timeoutMs } = options;
@@ -87,7 +84,6 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
   });
 }
 
-/** The fault of a call that ended before anything was sent. */
 export function faultOfAbort(signal: AbortSignal): ConnectFault {
   return isTimeout(signal.reason)
     ? { kind: "timeout", detail: "no connection in time" }

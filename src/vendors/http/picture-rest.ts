@@ -4,17 +4,15 @@ import type { Outcome } from "../../core/delivery.ts";
 
 /** How long a destination gets no pictures after a picture has harmed its message. */
 const restMs = 30 * 60_000;
-/** A slow answer: the vendor fetches the picture before it answers. */
+/** A slower answer begins a rest: the vendor fetches the picture before it answers. */
 const slowMs = 5_000;
 
 /**
- * Sends messages with pictures. No picture loses or delays a text.
- *
- * `withPicture` is used outside of a rest. Undefined: the message has no picture. A refused message is sent `without` at once, in
- * the same call. A refusal, a slow answer or a missing one begins a rest of half an hour without pictures.
+ * Keeps pictures from losing or delaying a text. A message whose picture is refused is sent `without` at once. A
+ * refusal, a slow answer or no answer begins a rest without pictures. `withPicture` undefined: no picture.
  */
 export function createPictureRest(now: Now) {
-  /** A rest spends the single unit, which returns after `restMs`. Meanwhile there are no pictures. */
+  /** A rest spends the single unit, which returns after `restMs`. */
   const rests = new Budget({ now }, 1, restMs);
   return async (
     withPicture: (() => Promise<Outcome>) | undefined,

@@ -1,12 +1,9 @@
 import type { Outcome } from "../../core/delivery.ts";
 
-/** Shorter texts are no secrets, and to mask them would mask common words. */
+/** Shorter texts are no secrets. Masking them would mask common words. */
 const minSecretLength = 4;
 
-/**
- * The secret parts of an address: user and password, the query's values, and path segments that are long and no plain word
- * (`services`).
- */
+/** User and password, the values of the query, and path segments that are long and no plain word (`services`). */
 export function secretsOfUrl(url: URL): string[] {
   const segments = url.pathname.split("/").filter((segment) => segment.length >= 8 && !/^[a-z]{8,12}$/.test(segment));
   const path = url.pathname + url.search;
@@ -27,7 +24,7 @@ export function secretsOfHeader(value: string): string[] {
   return space < 0 ? [value] : [value, value.slice(space + 1)];
 }
 
-/** Percent-decoded. Unchanged where that fails. */
+/** Percent-decodes. Returns an undecodable text unchanged. */
 export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -36,7 +33,6 @@ export function decodePart(text: string): string {
   }
 }
 
-/** The outcome with its words rewritten by `write`. */
 export function rewordOutcome(outcome: Outcome, write: (words: string) => string): Outcome {
   if (outcome.kind !== "sent") return { ...outcome, detail: write(outcome.detail) };
   return outcome.note === undefined ? outcome : { ...outcome, note: write(outcome.note) };

@@ -10,7 +10,7 @@ import {
 } from "./exchange.ts";
 import { type ConnectFault, faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
 
-/** `unsent` is certain: nothing of the request has left this machine. */
+/** `unsent`: nothing of the request has left this machine, for certain. */
 export type Sending = Exclude<Exchange, { unsent: unknown }> | { unsent: ConnectFault };
 
 export type Transport = ReturnType<typeof createTransport>;
@@ -19,14 +19,11 @@ export interface TransportOptions {
   policy: AddressPolicy;
   /** Milliseconds for name, TCP and TLS. */
   connectTimeoutMs: number;
-  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends it. */
+  /** Milliseconds from the first byte sent to the last byte read. Absent: only the signal ends the call. */
   answerTimeoutMs?: number;
-  /** The read part of an answer's body, bytes. Default 64 KiB. */
+  /** The part of an answer's body that is read, bytes. Default 64 KiB. */
   maxAnswerBytes?: number;
-  /**
-   * Milliseconds for an idle connection when the peer announces no time. Default 1,500: the most impatient usual server (gunicorn)
-   * closes after 2 s.
-   */
+  /** Milliseconds for an idle connection when the peer announces no time. Default 1,500: gunicorn closes after 2 s. */
   idleMs?: number;
   /** Default `dns.lookup`. */
   resolve?: ResolveHost;
@@ -34,10 +31,7 @@ export interface TransportOptions {
   elapsed?: () => number;
 }
 
-/**
- * After this a connection takes no more calls, and so closes idle. A host that has moved is then followed even under constant
- * load.
- */
+/** The longest use of a connection. A host that has moved is then followed even under constant load. */
 const longestUseMs = 60_000;
 
 interface Kept {
@@ -47,21 +41,19 @@ interface Kept {
 }
 
 /**
- * One channel's connections, kept for the next request.
- *
+ * Keeps one channel's connections for its next requests.
  * | the connection                                       | the request                                            |
  * |------------------------------------------------------|--------------------------------------------------------|
  * | was closed by the peer while it was idle             | goes over another: nothing of it was written           |
  * | breaks once the first byte is written                | is `fault`: nobody knows, and nothing is repeated here |
  * | is closed by the peer as the request is on its way   | the same; idle ones are given up early to make it rare |
- *
- * Each connection was opened to a permitted address, and serves only the origin that it was opened for.
+ * A connection was opened to a permitted address, and serves only its own origin.
  */
 export function createTransport(options: TransportOptions) {
   const { policy, connectTimeoutMs, answerTimeoutMs, maxAnswerBytes = 64 * 1024, idleMs = 1_500, resolve } = options;
   const { elapsed = () => performance.now() } = options;
   const open = new Set<Kept>();
-  /** The last used connection is at the end and taken first. The others age and are closed after a burst. */
+  /** The last used connection is at the end and taken first, so the others age and close after a burst. */
   let idle: Kept[] = [];
   let closed = false;
 
@@ -97,10 +89,7 @@ export function createTransport(options: TransportOptions) {
   }
 
   return {
-    /**
-     * One request, one answer. Never throws for faults of the network or the other side.
-     * @param withinMs bounds connecting and the answer together, in place of `answerTimeoutMs`.
-     */
+    /** Never throws for faults of the other side. `withinMs` bounds connecting and answer together. */
     async exchange(
       request: OutgoingRequest,
       { signal, mayCall }: CallBounds,
@@ -110,8 +99,8 @@ export function createTransport(options: TransportOptions) {
       for (;;) {
         if (signal.aborted || closed) return { unsent: faultOfAbort(signal) };
         const idling = takeIdle(request.url.origin);
-        // undici waits for the end of this turn of the event loop before it reuses an idle connection, but not for the next look
-        // at the sockets. A close that arrived during a busy turn is seen only after that look.
+        // A close that arrived during a busy turn is seen only after the next look at the sockets. undici waits for the
+        // end of the turn, but not for that look.
         if (idling !== undefined) await nextTurn();
         const kept =
           idling ?? (await openNew(request.url, signal, Math.min(connectTimeoutMs, endsAt - performance.now())));
@@ -125,7 +114,7 @@ export function createTransport(options: TransportOptions) {
         const exchange = await kept.connection.exchange(request, { timeoutMs, maxAnswerBytes, signal, mayCall });
         giveBack(kept);
         if (!("unsent" in exchange)) return exchange;
-        // The loop ends: each round takes one idle connection, and there are never more than calls at once.
+        // The loop ends: each round takes one idle connection, and only as many exist as calls were made at once.
         if (idling === undefined || exchange.unsent.kind !== "lost") return { unsent: unsentFault(exchange.unsent) };
       }
     },
@@ -136,7 +125,7 @@ export function createTransport(options: TransportOptions) {
       opened.socket.destroy();
       return undefined;
     },
-    /** Ends idle connections at once, and calls under way, which resolve with their known state. */
+    /** Ends idle connections and calls under way. The calls resolve with their known state. */
     close(): void {
       closed = true;
       for (const { connection } of open) connection.destroy();
@@ -144,10 +133,9 @@ export function createTransport(options: TransportOptions) {
   };
 }
 
-/** A call without time for an answer is not begun: its arrival would remain unknown. */
+/** A call without time for its answer is not begun: nobody would know whether it arrived. */
 const noTimeLeft: ConnectFault = { kind: "timeout", detail: "no time was left to send anything" };
 
-/** The fault of a connection that ended before the first byte was written. */
 function unsentFault({ kind, code }: AnswerFault): ConnectFault {
   if (kind === "timeout") return noTimeLeft;
   if (kind === "aborted") return { kind, detail: "stopped before anything was sent" };

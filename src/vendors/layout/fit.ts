@@ -2,16 +2,14 @@ import type { Block, Document, Inline } from "../../core/message.ts";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 
-/** Text units that are kept for each row of a list or of fields. */
+/** A text is shortened to N units, then a list or a table of fields to N / 20 rows. */
 const unitsPerRow = 20;
-/** A shorter text says nothing. From there on rows are dropped. */
+/** No text gets shorter. From there on only rows are dropped. */
 const shortestUnits = 24;
 
 /**
- * Cuts the document's long texts as little as `fits` allows. Each cut says how much is missing. Our own text (heading, notes,
- * links, times) is never cut. If even the shortest version does not fit, that version is returned.
- *
- * All texts are cut to the same length, found by bisection: one huge text is cut before many short ones.
+ * Cuts the document's long texts as little as `fits` allows, all to the same length. Each cut says how much is missing.
+ * Our own text (heading, notes, links, times) is never cut, so even the shortest version may not fit.
  */
 export function fitDocument(document: Document, fits: (candidate: Document) => boolean): Document {
   if (fits(document)) return document;

@@ -8,12 +8,12 @@ import { writeFitting } from "./fit.ts";
 /** A piece of literal text in one style. */
 export type Run =
   | { style: "text" | "bold" | "italic" | "code" | "pre"; text: string }
-  /** `href` is an address that `isLinkable` accepts. */
+  /** `href` passes `isLinkable`. */
   | { style: "link"; text: string; href: string }
   /** `at` is after 1970 and before 2038. */
   | { style: "time"; text: string; at: number; shown?: "clock" };
 
-/** One block as runs in reading order, the same for every channel. */
+/** One block as runs in reading order, the same for every vendor. */
 export interface LaidBlock {
   kind: Block["kind"];
   quoted: boolean;
@@ -77,12 +77,12 @@ function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "
   }
 }
 
-/** Vendors store an instant in 32 bits of seconds and refuse a message with a larger one. Senders may send any number. */
+/** A sender may send any number as a time. Vendors refuse a message with an instant past 32 bits of seconds. */
 function isCommonInstant(at: number): boolean {
   return at > 0 && at < 2 ** 31 * 1000;
 }
 
-/** Joins neighbours of the same style: a bold title after a bold word is one bold run. */
+/** Joins neighbours of the same style. */
 function mergeRuns(runs: Run[]): Run[] {
   const merged: Run[] = [];
   for (const run of runs) {
@@ -103,7 +103,7 @@ function joinLines(lines: Run[][]): Run[] {
   return runs;
 }
 
-/** The rows of a block that `layOut` joined with line breaks, for vendors that write each row separately. */
+/** Splits runs at line breaks, for vendors that write each row separately. */
 export function linesOf(runs: Run[]): Run[][] {
   const lines: Run[][] = [[]];
   for (const run of runs) {
@@ -139,10 +139,7 @@ function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: 
   return "\n";
 }
 
-/**
- * The message as text. The sender's words are marked line by line with `> `, as in mail.
- * @param write the text of a run. Default: its words without formatting
- */
+/** Each line of the sender's words begins with `> `, as in mail. Default of `write`: the run's bare words. */
 export function writePlainText(blocks: LaidBlock[], write = writeRun): string {
   const texts = blocks.map((block) => {
     const written = block.runs.map((run) => write(run, block)).join("");
@@ -162,19 +159,20 @@ export function fitPlainText(
   return writeFitting(document, write, fits);
 }
 
-/** The blocks after the heading, without a gap, for channels with their own title. */
+/** For channels with a title of their own. */
 export function withoutHeading(blocks: LaidBlock[]): LaidBlock[] {
   const rest = blocks[0]?.kind === "heading" ? blocks.slice(1) : blocks;
   return rest.map((block, index) => (index === 0 ? { ...block, gap: "" } : block));
 }
 
-/** `Open in Tocsin: https://…`. Only the address where the words are its beginning. */
+/** Writes `Open in Tocsin: https://…`, or only the address where `words` are its beginning. */
 export function spellOutLink(words: string, href: string): string {
   return href.startsWith(words.replace(/…$/, "")) ? href : `${words}: ${href}`;
 }
 
 function writeRun(run: Run, block: LaidBlock): string {
-  // Plain text cannot hide an address behind words. A list of alerts is shorter without addresses, and the page has them.
+  // Plain text cannot hide an address behind words. A list of alerts is shorter without addresses, and the page has
+  // them.
   if (run.style !== "link" || block.kind === "list") return run.text;
   return spellOutLink(run.text, run.href);
 }

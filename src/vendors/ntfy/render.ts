@@ -19,16 +19,15 @@ export interface NtfyMessage extends Message {
   attach?: string;
 }
 
-/** A push notification for ntfy. A tap opens the message's last link. */
 export function renderNtfy(document: Document, times: TimeFormat, picture?: MessagePicture): NtfyMessage {
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
   const click = lastLink(document);
-  // A tap opens the link, so its address is not in the text.
+  // A tap opens the message's last link, so the text leaves out its address.
   const last = document.blocks.at(-1);
   const isLinkAlone = click !== undefined && last?.kind === "paragraph" && last.inlines.length === 1;
   const shown = isLinkAlone ? { ...document, blocks: document.blocks.slice(0, -1) } : document;
   const fitted = fitPlainText(shown, times, fits, withoutHeading);
-  // No UTF-16 unit takes more than three bytes. Only thousands of our own notes or an endless subject get this far.
+  // A UTF-16 unit takes at most three bytes. Only thousands of our own notes or an endless subject need this cut.
   const said = fitted === "" ? document.subject : fitted;
   const text = fits(said) ? said : clip(said, Math.floor(maxTextBytes / 3));
   return {
@@ -42,7 +41,7 @@ export function renderNtfy(document: Document, times: TimeFormat, picture?: Mess
   };
 }
 
-/** 5 rings in silent mode too. 4 rings loudly, as an alert without severity may be the worst one. 3 is an ordinary message. */
+/** 5 rings in silent mode too, 4 rings loudly, 3 is an ordinary message. No severity may hide the worst alert. */
 const priorities: Record<Tone, 3 | 4 | 5> = { resolved: 3, critical: 5, warning: 4, info: 3, unknown: 4 };
 
 /** ntfy shows these names as the symbols that other channels have in their first line. */
@@ -54,7 +53,7 @@ const tags: Record<Tone, string> = {
   unknown: "bell",
 };
 
-/** The last link of a message, which leads to more. Undefined when the last block has none. */
+/** Undefined when the last block has no link. */
 function lastLink(document: Document): string | undefined {
   const block = document.blocks.at(-1);
   if (block?.kind !== "paragraph" && block?.kind !== "note") return undefined;

@@ -26,10 +26,8 @@ import type { NtfyDestination } from "./vendor.ts";
 const silentPriority = 2;
 
 /**
- * ntfy, by publishing JSON to the server's root. Anybody with a topic's name can read and write it, so the name is a secret. The
- * delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first message on the phone, and edits work. An older
- * server ignores it, and then there is no `ref` and no edit.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
+ * Publishes JSON to the root of an ntfy server. `sequence_id` is the delivery's id: since ntfy 2.16 a repeat replaces
+ * the first message on the phone, and edits work. An older server ignores it. Then there is no `ref` and no edit.
  */
 export function createNtfyChannel(
   destination: NtfyDestination,

@@ -36,9 +36,8 @@ export const ntfy = {
   options: options.shape,
   build,
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
-  // The name of a topic is a secret.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
-  // Anybody who knows a topic's name can read it.
+  // The topic's name is a secret: it is enough to read the topic.
   describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,
   secrets: ({ token }: NtfyDestination) => [token],
   pace: {},

@@ -6,21 +6,15 @@ import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText } from "../layout/layout.ts";
 
-/** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`. */
+/** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ */
 const maxSummaryUnits = 1024;
 const maxKeyUnits = 255;
-/**
- * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/): people who are
- * woken read the beginning, and the page has the rest.
- */
+/** Woken people read only the beginning. PagerDuty allows 512 KB an event. */
 const maxTextUnits = 16_000;
 
 export type PagerdutyMessage = ReturnType<typeof renderPagerduty>;
 
-/**
- * One event of the Events API v2. All alerts of one key share the `dedup_key`: a repeat joins the open incident, and a resolution
- * resolves it. The plain form has only the text.
- */
+/** All alerts of one key share the `dedup_key`: a repeat joins the open incident, and a resolution resolves it. */
 export function renderPagerduty(
   document: Document,
   times: TimeFormat,
@@ -43,10 +37,10 @@ export function renderPagerduty(
   const details = alert === undefined || form === "plain" ? {} : { alert: alert.id, ...detailsOf(facts, fields) };
   return {
     kind: "pagerduty" as const,
-    /** The sent event, without the routing key. */
+    /** Has no routing key: sending adds it. */
     event: {
       event_action: alert === undefined ? "trigger" : actionOf(document, fields),
-      /** Without it PagerDuty makes one, so every event is its own incident. */
+      /** Without a key PagerDuty makes one, so every event is its own incident. */
       dedup_key: alert && keyOf(facts.alertKey),
       client: "Tocsin",
       client_url: alert?.url,
@@ -83,7 +77,7 @@ function actionOf(document: Document, fields: AlertField[]): "trigger" | "acknow
   return isAcknowledged ? "acknowledge" : "trigger";
 }
 
-/** An alert without severity may be the worst one, and `error` wakes people like `critical`. */
+/** An alert without severity may be the worst one. `error` wakes people like `critical`. */
 function severityOf({ severity }: Document): "critical" | "error" | "warning" | "info" {
   return severity === "unknown" ? "error" : severity;
 }

@@ -5,9 +5,8 @@ import type { PagerdutyMessage } from "./render.ts";
 import type { PagerdutyDestination } from "./vendor.ts";
 
 /**
- * PagerDuty's Events API v2. A repeat joins the incident of the same `dedup_key`, so a retry after a 5xx is safe. A missing answer
- * is ambiguous, as everywhere. Every question would create an incident, so a probe only connects.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
+ * A repeat joins the incident of the same `dedup_key`, so a retry after a 5xx is safe. A probe only connects, as every
+ * question would create an incident.
  */
 export function createPagerdutyChannel(
   destination: PagerdutyDestination,
@@ -23,9 +22,9 @@ export function createPagerdutyChannel(
 }
 
 /**
- * "Response Codes & Retry Logic" of https://developer.pagerduty.com/docs/events-api-v2/overview/ : 202, 400, 429, 5xx. The bodies
- * of 202 and 400 are from https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 . For a 429 neither a body nor a
- * Retry-After is documented.
+ * https://developer.pagerduty.com/docs/events-api-v2/overview/ ("Response Codes & Retry Logic") has the statuses,
+ * https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 the bodies. A 429 has neither a documented body
+ * nor a Retry-After.
  */
 export const classifyPagerduty = createClassify({
   repeatable: true,

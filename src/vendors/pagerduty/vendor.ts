@@ -9,7 +9,7 @@ import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
 
 export type PagerdutyDestination = Destination & { type: "pagerduty" } & ReturnType<typeof build>;
 
-/** "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their own. */
+/** "API Access URLs" of https://support.pagerduty.com/docs/service-regions */
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
@@ -44,11 +44,11 @@ export const pagerduty = {
   shownRecipients: ({ server }: PagerdutyDestination) => [hostOf(server)],
   describe: ({ server }: PagerdutyDestination) => `incidents at ${hostOf(server)}`,
   secrets: ({ routingKey }: PagerdutyDestination) => [routingKey],
-  // The limit is for the key, over all its destinations.
+  // PagerDuty limits each routing key, over all its destinations.
   paceKey: ({ routingKey }: PagerdutyDestination) =>
     `pagerduty:${createHash("sha256").update(routingKey.reveal()).digest("hex").slice(0, 16)}`,
-  // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute
-  // for each key: https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
+  // The documents give no number. PagerDuty's support says 120 a minute for each key:
+  // https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
   pace: { perMinute: 120 },
   probeProves: "connection",
   render: (document, times, { form, data }) => [renderPagerduty(document, times, form, data)],

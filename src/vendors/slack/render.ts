@@ -4,12 +4,12 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run, writePlainText } from "../layout/layout.ts";
 
-/** Keeps a message within some five blocks: people read a channel quickly, and the page has the details. */
+/** About five blocks: people read a channel quickly, and the page has the details. */
 const maxTextUnits = 12_000;
-/** Slack's documented limit for a section's text. The limit for rich text is undocumented and surely no smaller. */
+/** Slack's limit for a section's text. The limit for rich text is undocumented and surely no smaller. */
 const maxBlockUnits = 3000;
 const maxBlocks = 50;
-/** A longer list is unreadable, and this bounds the body. */
+/** Bounds the body. People read no longer list. */
 const maxRuns = 1000;
 /** https://docs.slack.dev/reference/block-kit/blocks/image-block */
 const maxAltUnits = 2000;
@@ -31,8 +31,8 @@ interface Section {
 }
 
 /**
- * The body of a Slack incoming webhook. The blocks are rich text: literal strings with separate styles. A sender's `<!channel>`,
- * `@here`, `*` or `:emoji:` means nothing there. `text` is for notifications, escaped by Slack's rules.
+ * The blocks are rich text, where a sender's `<!channel>`, `@here`, `*` or `:emoji:` means nothing. `text` is for
+ * notifications, escaped by Slack's rules.
  */
 export function renderSlack(document: Document, times: TimeFormat, options: SlackOptions): SlackMessage {
   const { form, picture } = options;
@@ -50,13 +50,13 @@ export function renderSlack(document: Document, times: TimeFormat, options: Slac
 }
 
 /**
- * Mattermost, Rocket.Chat and Zulip show `text` and read it as Markdown. An invisible space, which Slack does not show either,
- * disarms a sender's mentions, images, and links behind other words. An `@` is safe only after a letter or digit, as in a mail
- * address: Mattermost removes dots, hyphens and underscores from a word before it looks for a mention.
+ * Mattermost, Rocket.Chat and Zulip read `text` as Markdown. An invisible space disarms a sender's mentions, images,
+ * and links behind other words. An `@` before `*` or `_` counts too: Mattermost removes dots, hyphens and underscores
+ * from a word before it looks for a mention.
  */
 const markdown = /@(?=[*_])|(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])|\](?=\s?[([:])/gu;
 
-/** The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text */
+/** Slack's three control characters: https://docs.slack.dev/messaging/formatting-message-text */
 export function escapeForSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -103,7 +103,6 @@ function elementOf(run: Run, block: LaidBlock): Element {
   }
 }
 
-/** Cuts runs into chunks that each fit one block. */
 function chunkRuns(runs: Run[]): Run[][] {
   const chunks: Run[][] = [[]];
   let room = maxBlockUnits;

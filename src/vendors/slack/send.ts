@@ -6,9 +6,8 @@ import type { SlackMessage } from "./render.ts";
 import type { SlackDestination } from "./vendor.ts";
 
 /**
- * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). The whole address is the secret.
- * Messages have no id, so there are no edits.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
+ * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). Their messages have no id,
+ * so there are no edits.
  */
 export function createSlackChannel(
   destination: SlackDestination,
@@ -22,7 +21,7 @@ export function createSlackChannel(
   });
   return {
     ...calls,
-    // Slack fetches a picture before it answers, and refuses the whole message where that fails (`invalid_blocks`).
+    // Slack fetches the picture before it answers. If that fails, it refuses the whole message (`invalid_blocks`).
     send({ pictured, ...message }, context) {
       const withPicture =
         pictured === undefined ? undefined : () => calls.send({ ...message, body: pictured }, context);

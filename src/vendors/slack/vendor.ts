@@ -1,7 +1,6 @@
 import { type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { renderSlack, type SlackMessage } from "./render.ts";
 
-/** A Slack incoming webhook: the whole address is the secret. */
 export type SlackDestination = SecretUrlDestination & { type: "slack" };
 
 export const slack = {

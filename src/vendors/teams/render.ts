@@ -4,10 +4,7 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, linesOf, type Run, type Tone, toneOf, writePlainText } from "../layout/layout.ts";
 
-/**
- * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the workflow adds
- * below the card.
- */
+/** Of 28 KB (https://learn.microsoft.com/connectors/teams). The rest is for the line that the workflow adds. */
 const maxBytes = 24 * 1024;
 
 export type TeamsMessage = ReturnType<typeof renderTeams>;
@@ -15,10 +12,9 @@ export type TeamsMessage = ReturnType<typeof renderTeams>;
 type Element = Record<string, unknown>;
 
 /**
- * An Adaptive Card. Its text is rich text: literal strings with separate styles. A `TextBlock` or `FactSet` would read markdown,
- * and phones and desktops disagree on its escaping (https://github.com/microsoft/AdaptiveCards/issues/5590). A `RichTextBlock`
- * reads none (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A single link at the end becomes a
- * button.
+ * A `RichTextBlock` reads no markdown (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A
+ * `TextBlock` or `FactSet` does, and phones and desktops disagree on its escaping
+ * (https://github.com/microsoft/AdaptiveCards/issues/5590). A single link at the end becomes a button.
  */
 export function renderTeams(document: Document, times: TimeFormat, form: MessageForm) {
   const compose = (candidate: Document) => {
@@ -37,12 +33,12 @@ export function renderTeams(document: Document, times: TimeFormat, form: Message
   };
   const fitting = compose(fitDocument(document, (candidate) => fits(compose(candidate))));
   if (fits(fitting)) return fitting;
-  // Only a document with thousands of our own notes reaches this cut. A unit takes at most eight bytes.
+  // `fitDocument` never cuts our own notes. Only thousands of them reach this cut. A unit takes at most eight bytes.
   const text = clip(fitting.text, Math.floor(maxBytes / 12));
   return { kind: "teams" as const, text, body: toBody(document, plain(text)) };
 }
 
-/** Notifications show the summary. A client without support for such a card shows the fallback. */
+/** `summary` is for notifications, `fallbackText` for a client that cannot show the card. */
 function toBody({ subject }: Document, card: Element): string {
   const content = {
     type: "AdaptiveCard",
@@ -56,9 +52,9 @@ function toBody({ subject }: Document, card: Element): string {
 }
 
 /**
- * Teams stores the card as JSON text within JSON, and counts that: 24,453 bytes became 28,897
- * (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Perhaps it writes non-ASCII characters as `\u….`. A card that is
- * too long is lost after a 202, so they are counted in this form.
+ * Teams loses a card that is too long, after its 202. It counts the card as JSON text within JSON: 24,453 bytes became
+ * 28,897 (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Non-ASCII characters count as `\u….`, in case
+ * Teams escapes them.
  */
 function fits({ body }: { body: string }): boolean {
   if (body.length > maxBytes) return false;

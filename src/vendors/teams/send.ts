@@ -4,11 +4,7 @@ import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from 
 import type { TeamsMessage } from "./render.ts";
 import type { TeamsDestination } from "./vendor.ts";
 
-/**
- * Workflows of Microsoft Teams. A workflow answers 202 before it posts the card, so a refusal of the card is only in the
- * workflow's run history: the card must be right when it leaves.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
- */
+/** A workflow answers 202 before it posts the card. Only the workflow's run history shows a refused card. */
 export function createTeamsChannel(
   destination: TeamsDestination,
   options: HttpChannelOptions,
@@ -17,10 +13,7 @@ export function createTeamsChannel(
   return createPostChannel(url, destination, options, { classify: classifyTeams, write: ({ body }) => ({ body }) });
 }
 
-/**
- * Source: https://learn.microsoft.com/azure/connectors/connectors-native-reqres (202 at once, or the workflow's own answer) and
- * the codes of Azure Logic Apps, which runs the workflows: `{"error":{"code","message"}}`.
- */
+/** https://learn.microsoft.com/azure/connectors/connectors-native-reqres and the codes of Azure Logic Apps */
 export const classifyTeams = createClassify({
   taken: (answer, body) =>
     answer.status === 202 || answer.body.trim() === "" || body !== undefined ? { kind: "sent" } : "202",

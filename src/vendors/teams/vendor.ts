@@ -3,13 +3,10 @@ import { Refusal } from "../../ground/shape/refusal.ts";
 import { allowInternal, type SecretUrlDestination, secretUrlVendor, type Vendor } from "../vendor.ts";
 import { renderTeams, type TeamsMessage } from "./render.ts";
 
-/** A workflow that begins with "When a Teams webhook request is received". Its whole address is the secret. */
+/** A workflow that begins with "When a Teams webhook request is received". */
 export type TeamsDestination = SecretUrlDestination & { type: "teams" };
 
-/**
- * Reads a workflow's address, never shown. Without the signature a workflow answers 401. Addresses of Teams' former connectors
- * have no signature.
- */
+/** Without a signature, as in Teams' former connectors, a workflow answers 401. */
 function readWorkflowUrl(value: unknown): string | Refusal {
   const url = readHttpUrl(value);
   if (url instanceof Refusal || new URL(url).searchParams.get("sig")) return url;
@@ -33,7 +30,7 @@ export const teams = {
   },
   options: { url: secretly(field(readWorkflowUrl, {})), allowInternal },
   // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using : 4 in a
-  // second, 60 in 30 seconds. Half of the latter, since a workflow that Teams slows down fails where nobody sees it.
+  // second, 60 in 30 seconds. Half of the latter: nobody sees when a workflow fails because Teams slows it down.
   pace: { perSecond: 4, perMinute: 60 },
   render: (document, times, { form }) => [renderTeams(document, times, form)],
   readableText: ({ text }: TeamsMessage) => text,

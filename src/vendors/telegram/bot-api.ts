@@ -9,7 +9,7 @@ import type { ConnectFault } from "../http/open-connection.ts";
 import { createTransport, type Sending } from "../http/transport.ts";
 import type { TelegramBot } from "./vendor.ts";
 
-/** The result of one call to the Bot API, before it is judged. Holds no secret. */
+/** The unjudged result of one call to the Bot API, without secrets. */
 export type Answer =
   | { kind: "ok"; result: unknown }
   | Refusal
@@ -18,19 +18,18 @@ export type Answer =
       /** Whether the request had begun to leave this machine. `false` is certain, `true` means "maybe delivered". */
       left: boolean;
       why: "timed_out" | "stopped" | "network";
-      /** Code of the network error, e.g. `ECONNREFUSED`. */
+      /** The code of the network error, e.g. `ECONNREFUSED`. */
       code?: string;
     }
-  /** The answer was not the Bot API's: a proxy's page, half a body, a redirect. */
+  /** A proxy's page, half a body, a redirect. */
   | { kind: "unreadable"; httpStatus: number };
 
 /** `{"ok":false}` in the Bot API's own words. */
 export interface Refusal {
   kind: "refused";
-  /** `error_code` of the answer; the HTTP status is the same. */
   errorCode: number;
   description: string;
-  /** `parameters` as they came. Telegram sometimes leaves them out. */
+  /** Telegram sometimes leaves the `parameters` out. */
   retryAfter?: unknown;
   migrateToChatId?: unknown;
 }
@@ -56,14 +55,14 @@ export type BotApi = ReturnType<typeof createBotApi>;
 const connectTimeoutMs = 10_000;
 /** A chat's description with its pinned message has some 50 KB at most. */
 const usualAnswerBytes = 1024 * 1024;
-/** A group takes a message every three seconds, so its connection is kept as long. */
+/** A group takes a message every three seconds. Its connection is kept a little longer. */
 const idleMs = 4_000;
-/** The Bot API may run on this machine or near it. Only the configuration knows where. */
+/** The Bot API may run on this machine or near it. The configuration names it, so any address is allowed. */
 const anyAddress = { refuse: () => undefined };
 
 /**
- * grammY's client, with a transformer in place of its fetch, time-outs and JSON. The transformer uses our kept connections, which
- * know whether anything left, at a third of the cost. It follows no redirect, as the address holds the token.
+ * grammY's client with our kept connections in place of its fetch, at a third of the cost. They know whether anything
+ * left. No redirect is followed: the address holds the token.
  */
 export function createBotApi(
   bot: TelegramBot,
@@ -135,7 +134,7 @@ function jsonOf(payload: object) {
   return { contentType: "application/json", body: JSON.stringify(payload) };
 }
 
-/** The fields of a form. Values other than text are written as JSON. */
+/** Writes values other than text as JSON. */
 function fieldsOf(payload: object): Record<string, string> {
   const entries = Object.entries(payload).map(([name, value]) => [
     name,
@@ -144,10 +143,10 @@ function fieldsOf(payload: object): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** Calls any method with one shape. Payloads are built and tested by their callers. */
+/** Callers build the payloads for their method, and their tests check them. */
 function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>, given: Given) {
   const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
-  // In the place of grammY's signal, which it passes to the transformer unchanged.
+  // `given` takes the place of grammY's signal, which grammY passes to the transformer unchanged.
   const takesNothing = method === "getMe" || method === "getWebhookInfo";
   return takesNothing ? raw[method]?.(given) : raw[method]?.(payload, given);
 }

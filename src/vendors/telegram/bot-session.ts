@@ -27,13 +27,13 @@ export interface ChatReport {
   managesTopics: boolean;
   /** The bot's rights, or the fault and its repair: one clause. */
   rights: string;
-  /** The group was upgraded. This is the supergroup's id. */
+  /** The supergroup's id, after the group was upgraded. */
   movedTo?: string;
 }
 
 export type Polled = { updates: unknown[] } | { why: string; waitMs: number };
 
-/** Telegram's own limit: this many updates at once, the oldest first. */
+/** Telegram's limit for one look. */
 export const mostUpdates = 100;
 
 /** Enough for a hundred messages, each with the message that it answers. */
@@ -41,10 +41,7 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 const timeoutMs = 20_000;
 const retryMs = 2_000;
 
-/**
- * The questions of `tocsin chats` to a bot. Only `poll` with an `offset` changes anything at Telegram. Texts are Telegram's or
- * strangers' and hold no token.
- */
+/** Asks Telegram for `tocsin chats`. Only `poll` with an `offset` changes anything there. Texts may be strangers'. */
 export function openBotSession(bot: TelegramBot) {
   const api = createBotApi(bot, { maxAnswerBytes });
   const redact = createDetailRedactor(bot.token.reveal());
@@ -97,7 +94,7 @@ export function openBotSession(bot: TelegramBot) {
         readsAll: me.can_read_all_group_messages === true,
         /** @BotFather allows adding the bot to groups. */
         canJoinGroups: me.can_join_groups !== false,
-        /** The host of the bot's webhook. With a webhook nobody can listen. The rest of the address may be its owner's secret. */
+        /** The host of the bot's webhook, which prevents listening. The rest of the address may be a secret. */
         ...(url !== "" && { webhookHost: hostOf(url) }),
         /** The kinds of updates that the last listener asked for. Absent: the default. */
         ...(Array.isArray(allowed) && { allowedUpdates: allowed.map(String) }),
@@ -105,12 +102,12 @@ export function openBotSession(bot: TelegramBot) {
     },
     lookAt,
     /**
-     * Waiting updates, at most `mostUpdates`. Otherwise why there was no meaningful answer, and when to try again.
+     * Returns at most `mostUpdates` waiting updates, or why there was no useful answer and when to try again.
      * @param timeoutS how long Telegram waits for an update when there is none
      * @throws AppError `upstream_conflict` when another program takes the updates, and for Telegram's refusals
      */
     async poll({ offset, timeoutS }: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled> {
-      // `allowed_updates` stays unchanged: a value here would also apply to the next listener.
+      // Leaves `allowed_updates` unchanged: a value here would also apply to the next listener.
       const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
       const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
       if (answer.kind === "ok") return { updates: Array.isArray(answer.result) ? answer.result : [] };

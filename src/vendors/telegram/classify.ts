@@ -2,13 +2,13 @@ import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode } from "../../ground/net/network-code.ts";
 import type { Answer, Refusal } from "./bot-api.ts";
 
-/** The meaning of an answer: an outcome to report, or a request to try again without an optional part. */
+/** An outcome to report, or a request to try again without an optional part. */
 export type Verdict = Exclude<Outcome, { kind: "sent" }> | { kind: "done" } | { kind: "without"; part: Optional };
 
 const floodMarginMs = 500;
 const oddFloodWaitMs = 5_000;
 
-/** Judges every answer but success. Pure. `detail` is ours or the vendor's and still needs the redactor. */
+/** Judges every answer but success. Pure. The caller still removes secrets from `detail`. */
 export function classify(answer: Exclude<Answer, { kind: "ok" }>): Verdict {
   switch (answer.kind) {
     case "refused":
@@ -38,7 +38,7 @@ function classifyRefusal(refusal: Refusal): Verdict {
     return { kind: "rejected", scope: "account", reason: "auth_failed", detail: hint };
   }
   if (errorCode === 403) return lookUp(destinationRows, refusal, detail, rejected("destination", "no_rights"));
-  // Somebody else polls this bot, or its webhook is being changed. The message was not taken, but sending works.
+  // Another program polls this bot, or its webhook is being changed. The message was not taken, but sending works.
   if (errorCode === 409) return { kind: "retry", reason: "temporary_refusal", detail };
   if (errorCode === 413) return { kind: "rejected", scope: "message", reason: "too_long", detail };
   if (errorCode >= 500) return { kind: "ambiguous", reason: "server_error", detail };
@@ -56,13 +56,13 @@ function floodVerdict(detail: string, waitMs: number): Verdict {
   return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope: "destination" };
 }
 
-/** The wait that Telegram asks for, and half a second more. Without the parameter the description may hold it. */
+/** The wait that Telegram asks for, and half a second more. The description may hold it in place of the parameter. */
 function floodWaitMs(refusal: Refusal): number {
   const said = secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);
   return said === undefined ? oddFloodWaitMs : Math.ceil(said * 1000) + floodMarginMs;
 }
 
-/** A larger value than a billion seconds (thirty years) is no wait. */
+/** A billion seconds (thirty years) or more is no wait. */
 function secondsOf(value: unknown): number | undefined {
   const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof seconds === "number" && seconds > 0 && seconds < 1e9 ? seconds : undefined;
@@ -157,7 +157,7 @@ const destinationRows: readonly Row[] = [
   },
 ];
 
-/** The first matching row counts, so order matters (`reply_message_id_invalid` holds `message_id_invalid`). */
+/** The first matching row counts: `reply_message_id_invalid` also holds `message_id_invalid`. */
 const badRequestRows: readonly Row[] = [
   { says: ["message is not modified", "message_not_modified"], verdict: { kind: "done" } },
   {

@@ -8,13 +8,12 @@ export interface ConfiguredPlace {
   name: string;
 }
 
-/** The known facts about one chat of one bot. */
 export interface KnownChat extends ChatReport {
   botId: string;
   topics: KnownTopic[];
-  /** The configured destinations in this chat. */
+  /** The names of the configured destinations in this chat. */
   destinations: string[];
-  /** Somebody wrote there, or the bot's membership changed, during this run or shortly before. */
+  /** Somebody wrote there, or the bot's membership changed, during this command or shortly before. */
   isSeen: boolean;
 }
 
@@ -25,7 +24,6 @@ export interface KnownTopic {
   destinations: string[];
 }
 
-/** The news of an update. */
 export interface News {
   chat: KnownChat;
   /** The chat is new, or its rights have changed. */
@@ -34,7 +32,7 @@ export interface News {
   topic?: KnownTopic;
 }
 
-/** Bounded, as anybody can add a bot to any number of groups. */
+/** Anybody can add a bot to any number of groups. */
 const mostChats = 200;
 const mostTopics = 500;
 
@@ -50,7 +48,6 @@ export class KnownChats {
     return [...this.#chats.values()];
   }
 
-  /** Looks at the chats of the configuration. */
   async addConfigured(places: readonly ConfiguredPlace[], signal: AbortSignal): Promise<void> {
     for (const { chatId, topicId, name } of places) {
       if (!this.#chats.has(chatId)) await this.#lookAlong(chatId, signal);
@@ -60,7 +57,7 @@ export class KnownChats {
     }
   }
 
-  /** Returns the news of a sighting. Asks Telegram about a new chat, and after a change of the bot's membership. */
+  /** Returns what is new in an update. Asks Telegram about a new chat, and after a change of the bot's membership. */
   async addSeen({ id, isMembership, movedTo, topic }: SeenChat, signal: AbortSignal): Promise<News[]> {
     const before = this.#chats.get(id);
     if (before === undefined && !this.#hasRoom()) return [];
@@ -105,7 +102,7 @@ function topicOf(chat: KnownChat, id: number): KnownTopic | undefined {
   return topic;
 }
 
-/** Returns the topic when it has news. */
+/** Returns the topic when it is new or has a new name. */
 function noteTopic(chat: KnownChat, seen: SeenTopic): KnownTopic | undefined {
   const isNew = !chat.topics.some(({ id }) => id === seen.id);
   const topic = topicOf(chat, seen.id);

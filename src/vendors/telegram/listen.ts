@@ -4,7 +4,7 @@ import { type BotSession, mostUpdates } from "./bot-session.ts";
 import type { KnownChats, News } from "./known-chats.ts";
 import { readUpdate } from "./read-update.ts";
 
-/** `waiting`: the first look has taken the updates that were there. A note is a line for people. */
+/** `waiting`: the first look is over. A note is a line for people. */
 export type Heard = { news: News } | { note: string } | "waiting";
 
 interface Listening {
@@ -13,7 +13,7 @@ interface Listening {
   signal: AbortSignal;
 }
 
-/** Telegram answers at once while updates wait, so this is the pause between looks. */
+/** The pause between looks without `confirm`, where Telegram answers at once while updates wait. */
 const lookEveryMs = 1_000;
 const longestWaitS = 25;
 const lastWordMs = 5_000;
@@ -24,9 +24,8 @@ const fullNote =
   "newer ones until those are. If nobody else needs them: tocsin chats --confirm";
 
 /**
- * The updates of the bot, until `endAt` (epoch milliseconds) or an abort. Updates that already wait are always taken. Without
- * `confirm` no `offset` is given, so nothing is marked as read: other programs still get all updates, and this one sees at most
- * the oldest. A note is given once.
+ * Yields the bot's updates until `endAt` (epoch milliseconds) or an abort, and at least the waiting ones. Without
+ * `confirm` Telegram keeps all updates for other programs, and this one sees the oldest `mostUpdates`.
  * @throws as `BotSession.poll`
  */
 export async function* listen(
@@ -44,7 +43,7 @@ export async function* listen(
   let offset: number | undefined;
   let isWaiting = true;
   for (let isFirst = true; ; isFirst = false) {
-    // The first look takes the updates that are already there.
+    // Without a wait, as updates may already be there.
     const timeoutS = isWaiting ? 0 : Math.min(longestWaitS, Math.floor(Math.max(0, endAt - now()) / 1_000));
     const polled = await session.poll({ offset, timeoutS }, signal);
     if (signal.aborted) break;
@@ -72,7 +71,7 @@ export async function* listen(
     if (pauseMs > 0) await sleep(pauseMs, signal).catch(() => {});
     if (signal.aborted || now() >= endAt) break;
   }
-  // Confirms the last shown updates, as only a next question does.
+  // Telegram takes updates as read only at a question with a later `offset`.
   if (offset !== undefined)
     await withTimeLimit(lastWordMs, undefined, (limit) => session.poll({ offset, timeoutS: 0 }, limit.signal));
 }

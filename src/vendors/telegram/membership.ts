@@ -19,7 +19,7 @@ export interface MemberFacts {
   can_manage_topics?: boolean;
 }
 
-/** Whether the bot could write to the chat, by Telegram's facts about both. Pure. */
+/** Whether the bot could write to the chat. Pure. */
 export function judgeMembership(chat: ChatFacts, member: MemberFacts, topicId: number | undefined): Outcome {
   const name = chat.title === undefined ? "the chat" : `"${chat.title}"`;
   const isGone = member.status === "left" || member.status === "kicked";

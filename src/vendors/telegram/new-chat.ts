@@ -28,7 +28,7 @@ export function describeTopic({ id, name, isClosed }: KnownTopic): string {
   return isClosed === true ? `${title} (closed)` : title;
 }
 
-/** The chat and the bot's rights there: one line, with a stranger's title in it. */
+/** One line, with a stranger's title in it. */
 export function describeNews({ chat, isChat, topic }: News): string {
   const title = chat.title === undefined ? "" : ` "${chat.title}"`;
   const what = isChat || topic === undefined ? `${chat.type ?? "chat"}${title}: ${chat.rights}` : title.trim();
@@ -45,13 +45,11 @@ export interface ChatsOfBot {
   chats: readonly KnownChat[];
 }
 
-/** The proposed configuration. */
 export type Proposal = ReturnType<typeof proposeDestinations>;
 
 /**
  * Proposes destinations for seen, writable chats that are not configured.
- *
- * @param envChatIds the ids of TELEGRAM_CHAT_IDS, which is replaced as a whole
+ * @param envChatIds the ids of TELEGRAM_CHAT_IDS
  * @param names of all destinations, each used once
  */
 export function proposeDestinations(
@@ -62,7 +60,7 @@ export function proposeDestinations(
   const ids: string[] = [];
   const entries: string[] = [];
   for (const { botId, isDefault, chats } of bots) {
-    // Only the destination's name holds a stranger's text: it is made of the title's letters. Titles themselves stay out.
+    // Strangers choose titles. Only the letters of a title enter the file, as the destination's name.
     const add = ({ id, title = "" }: KnownChat, topic?: KnownTopic) => {
       const name = freeName(`${title} ${topic?.name ?? topic?.id ?? ""}`, taken);
       const place = topic === undefined ? "" : `    topicId: ${topic.id}\n`;
@@ -85,7 +83,7 @@ export function proposeDestinations(
   };
 }
 
-/** A name for a destination: small letters, digits and `-`, at most 40, beginning with a letter. */
+/** Small letters, digits and `-`, at most 40, beginning with a letter. */
 function freeName(text: string, taken: Set<string>): string {
   const plain = text
     .normalize("NFKD")

@@ -2,9 +2,8 @@ export type SeenChat = NonNullable<ReturnType<typeof readChat>>;
 export type SeenTopic = NonNullable<ReturnType<typeof readTopic>>;
 
 /**
- * Reads the chat of one update of `getUpdates`, as in https://core.telegram.org/bots/api#update. Undefined for a value that is no
- * update. Pure. The texts are strangers' and may hold anything.
- * @returns without a chat for an update without one (an inline query, a poll)
+ * Reads one update (https://core.telegram.org/bots/api#update). Undefined for any other value. Its texts are
+ * strangers'. An inline query or a poll has no chat.
  */
 export function readUpdate(value: unknown): { id: number; chat?: SeenChat } | undefined {
   const update = asRecord(value);
@@ -30,7 +29,7 @@ function readChat(kind: string, content: Record<string, unknown>) {
     isPrivate: chat.type === "private",
     /** The bot's rights there have changed. */
     isMembership: kind === "my_chat_member",
-    /** The group was upgraded. This is the supergroup's id. */
+    /** The supergroup's id, after the group was upgraded. */
     movedTo: chatIdOf(message.migrate_to_chat_id),
     topic: readTopic(message),
   };
@@ -48,7 +47,7 @@ function readTopic(message: Record<string, unknown>) {
   return {
     id: id as number,
     name,
-    /** The name was just changed, so an older message's name is out of date. */
+    /** The topic has its name since this update. An older message shows an older name. */
     isRenamed: renamed !== undefined,
     /** True when the topic was just closed, false when it was just opened. */
     isClosed,
@@ -63,7 +62,7 @@ function chatIdOf(value: unknown): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** The value as an object. Another value becomes an empty one. */
+/** Any value but an object becomes an empty object. */
 export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -23,7 +23,7 @@ export function renderTelegram(document: Document, times: TimeFormat, form: Mess
   return parts.map((part) => ({ kind: "telegram", ...part }));
 }
 
-/** The entity kinds that Tocsin sends. Offsets and lengths count UTF-16 units, as JavaScript strings and Telegram do. */
+/** The entity kinds that Tocsin sends. Offsets and lengths count UTF-16 units. */
 export interface TelegramEntity {
   type: "bold" | "italic" | "code" | "pre" | "text_link" | "blockquote" | "date_time";
   offset: number;
@@ -41,10 +41,7 @@ export interface FormattedText {
   entities: TelegramEntity[];
 }
 
-/**
- * Text with separate entities: without markup in the text nothing can fail to parse. A quoted block is plain text, as a block
- * quotation may not hold code, links or times.
- */
+/** Entities in place of markup: no text fails to parse. A block quotation may not hold code, links or times. */
 function writeTelegramText(blocks: LaidBlock[]): FormattedText {
   let text = "";
   const entities: TelegramEntity[] = [];
@@ -88,7 +85,7 @@ function entityOf(run: Run, offset: number): TelegramEntity | undefined {
     case "link":
       return { type: "text_link", ...place, url: run.href };
     case "time":
-      // The app replaces the text by the reader's own time. Older apps and notifications show the text.
+      // The app shows the reader's own time. Older apps and notifications show the text.
       return {
         type: "date_time",
         ...place,
@@ -98,7 +95,7 @@ function entityOf(run: Run, offset: number): TelegramEntity | undefined {
   }
 }
 
-/** UTF-16 units of one message. A unit takes at most 3 bytes of UTF-8, so the limit of 32,768 bytes is kept too. */
+/** UTF-16 units of one message. At 3 bytes of UTF-8 a unit, Telegram's limit of 32,768 bytes is kept too. */
 const maxMessageUnits = 4096;
 /** Telegram reads this many entities of a message and ignores the others, in its own order. */
 const maxEntities = 100;
@@ -118,8 +115,7 @@ interface Range {
 }
 
 /**
- * Cuts a text into adjacent ranges of at most `maxUnits`. Cuts at a near line end, or at a space, or between two visible
- * characters; never within a surrogate pair. Short code, links and times stay whole.
+ * Cuts at a near line end, else at a space, else between visible characters. Keeps short code, links and times whole.
  */
 export function cutText(formatted: FormattedText, maxUnits: number): Range[] {
   const { text } = formatted;
@@ -136,8 +132,8 @@ export function cutText(formatted: FormattedText, maxUnits: number): Range[] {
 }
 
 /**
- * One message when it fits. Otherwise several, marked `[1/3]` at the end of the first, which begins with the title, and at the
- * beginning of the others. White space at the cuts is dropped, as Telegram trims it and would move the entities.
+ * Parts are marked `[1/3]`: the first at its end, as it begins with the title, the others at their beginning. White
+ * space at the cuts is dropped: Telegram would trim it and so move the entities.
  */
 export function splitTelegramText(formatted: FormattedText): FormattedText[] {
   if (formatted.text.length <= maxMessageUnits) return [capEntities(formatted)];
@@ -172,7 +168,7 @@ function cutAtCharacter(text: string, start: number, limit: number): number {
   return boundary > start ? boundary : codePointStart(text, limit);
 }
 
-/** Trims a range. A line keeps its leading blanks, as the marker before them protects them. */
+/** Keeps the blanks at the beginning of a line. Telegram does not trim them, as a marker precedes them. */
 function trimRange(text: string, range: Range): Range {
   const body = text.slice(range.start, range.end);
   const lead = body.length - body.replace(/^\n+/, "").length;
@@ -180,7 +176,7 @@ function trimRange(text: string, range: Range): Range {
   return { start: Math.min(range.start + lead, end), end };
 }
 
-/** The entities of a range. An entity over a cut continues in the next part. */
+/** An entity over a cut continues in the next part. */
 function entitiesWithin(entities: TelegramEntity[], range: Range, shift: number): TelegramEntity[] {
   return entities.flatMap((entity) => {
     const start = Math.max(entity.offset, range.start);

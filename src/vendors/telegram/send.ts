@@ -16,11 +16,8 @@ import type { TelegramDestination } from "./vendor.ts";
 type Call = (method: BotApiMethod, payload: Record<string, unknown>, file?: MultipartFile) => Promise<Answer>;
 
 /**
- * One Telegram chat. A refused reply target or topic is left out at once, and the note of `sent` says so. All else is an outcome:
- * only the engine waits and repeats.
- *
- * `timeoutSeconds` (default 25) bounds a whole `send`, `edit` or `probe`. A `ref` is `<chat>/<message>`. After a group has moved,
- * refs of the old chat can neither be edited nor answered.
+ * Sends to one Telegram chat. A refused reply target or topic is left out at once, and the note of `sent` says so.
+ * Other failures are left to the engine. `timeoutSeconds` (default 25) bounds a whole `send`, `edit` or `probe`.
  */
 export function createTelegramChannel(
   destination: TelegramDestination,
@@ -28,13 +25,13 @@ export function createTelegramChannel(
 ): ChannelCalls<TelegramMessage> {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
-  /** The latest messages with a picture. Telegram edits them by another method, and its error reveals a forgotten one. */
+  /** The latest messages with a picture, which Telegram edits by another method. Its error reveals a forgotten one. */
   const illustrated = new RecentMap<string, true>(1_000);
   /** Pictures have their own connections, so a slow picture never blocks the warm connection of a text. */
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
 
-  /** Loads the API with the first message: grammY and undici cost 100 ms. */
+  /** Loaded on first use: grammY and undici cost 100 ms. */
   function loadApi(of: "texts" | "pictures"): Promise<BotApi> {
     if (closed) throw new Error("the Telegram channel is closed");
     const loading = apis.get(of) ?? import("./bot-api.ts").then(({ createBotApi }) => createBotApi(destination.bot));
@@ -110,7 +107,7 @@ async function sendMessage(
   }
 }
 
-/** Telegram's limit for the text of a message with a picture, in UTF-16 units. Other messages hold 4,096. */
+/** Telegram's limit for the text of a message with a picture, in UTF-16 units. */
 const maxCaptionUnits = 1024;
 
 async function editMessage(
@@ -128,7 +125,7 @@ async function editMessage(
   if (!illustrated.has(ref)) {
     const answer = await call("editMessageText", { ...target, ...textOf(message) });
     if (answer.kind === "ok") return edited;
-    // A repeated edit changes nothing, so nothing needs a hold or a mark.
+    // A repeated edit changes nothing, so it is never ambiguous.
     if (!isWithPicture(answer)) return outcomeOfHarmless(answer, "message", edited);
     illustrated.set(ref, true);
   }
@@ -172,7 +169,7 @@ async function addPicture(
   return outcome;
 }
 
-/** The caption, above the picture, where the text was before. */
+/** Shows the caption above the picture, where the text was before. */
 function captionOf(caption: string, { entities }: TelegramMessage): Record<string, unknown> {
   return {
     caption,
@@ -246,11 +243,9 @@ function sentOutcome(chatId: string, result: unknown, notes: readonly string[], 
 }
 
 /**
- * The number of a message for later edits and answers, from its ref `<chat>/<message>`, e.g. `-1001234567890/57`. `undefined` for
- * a text that is no ref of this chat.
- *
- * The ref has the chat because Telegram numbers messages per chat. After a group became a supergroup, number 57 there is another
- * message, and an edit would overwrite another alert.
+ * The message number in a ref `<chat>/<message>`, e.g. `-1001234567890/57`. Undefined for a ref of another chat.
+ * Telegram numbers messages per chat: in a supergroup that was a group, number 57 is another message, and an edit would
+ * overwrite another alert.
  */
 function messageIdIn(chatId: string, ref: string): number | undefined {
   const slash = ref.lastIndexOf("/");

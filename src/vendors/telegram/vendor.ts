@@ -124,7 +124,7 @@ function findBot(given: Partial<Options>, context: BuildContext): { bot: Telegra
   return undefined;
 }
 
-/** Reads a bot's token. Only the bot's public id is ever shown. */
+/** Only the bot's id, the part before the colon, is ever shown. */
 function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
   const [, id] = /^(\d{1,20}):[A-Za-z0-9_-]{10,}$/.exec(token) ?? [];
   if (id !== undefined) return { id, token: new Secret(token), apiRoot };

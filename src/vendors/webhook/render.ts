@@ -7,9 +7,8 @@ import { layOut, writePlainText } from "../layout/layout.ts";
 export type WebhookMessage = ReturnType<typeof renderWebhook>;
 
 /**
- * The body of an outgoing webhook in the form of Standard Webhooks (`type`, `timestamp`, `data`). `data.subject` and `data.text`
- * are the message of other channels. Times are ISO 8601 in UTC. The plain form has no facts and no payload, as their size or
- * content may be the reason of a refusal.
+ * The form of Standard Webhooks (`type`, `timestamp`, `data`), times in ISO 8601 in UTC. The plain form has no facts
+ * and no payload, as the receiver may have refused their size or content.
  */
 export function renderWebhook(document: Document, times: TimeFormat, form: MessageForm, data: MessageData | undefined) {
   const words = { subject: document.subject, text: writePlainText(layOut(document, times)) };

@@ -8,10 +8,8 @@ import type { WebhookMessage } from "./render.ts";
 import type { WebhookDestination } from "./vendor.ts";
 
 /**
- * An outgoing webhook by Standard Webhooks. `webhook-id` is the delivery's id and the same for every repeat, so a receiver that
- * follows the standard acts once. `webhook-timestamp` is the moment of this attempt. A 5xx is therefore retried. A missing answer
- * is still ambiguous, as some receivers ignore the id.
- * @throws AppError `config_invalid` for an unusable address or `allowInternal`.
+ * An outgoing webhook by Standard Webhooks. Every repeat of a delivery has the same `webhook-id`, so a 5xx is retried.
+ * A missing answer is ambiguous, as some receivers ignore the id. `webhook-timestamp` is the moment of the attempt.
  */
 export function createWebhookChannel(
   destination: WebhookDestination,
@@ -41,10 +39,7 @@ export function createWebhookChannel(
   });
 }
 
-/**
- * A 404 is retried here: unlike Slack or Discord, a receiver under deployment answers so. A 409 is retried too: it comes while an
- * earlier attempt with this id is still at work.
- */
+/** A 404 is retried: a receiver under deployment answers so. A 409 too: an earlier attempt is still at work. */
 export const classifyWebhook = createClassify({
   repeatable: true,
   taken: () => ({ kind: "sent" }),
@@ -56,10 +51,7 @@ export const classifyWebhook = createClassify({
   },
 });
 
-/**
- * Signs the sent bytes of one request. The signature of Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 over
- * `id.timestamp.body`, with the base64 key after `whsec_`.
- */
+/** Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 over `id.timestamp.body`. The key follows `whsec_`. */
 export function createSigner(secret: Secret) {
   const key = createSecretKey(Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return (id: string, timestampSeconds: number, body: string): string => {

@@ -20,7 +20,7 @@ const options = z.object({
   headers: z
     .record(z.string(), text("a header's value"))
     .optional()
-    // The reader of the file refuses written-out values.
+    // The reader of the file refuses credentials that are not references.
     .meta({
       description: "webhook only: more headers; values with credentials are references",
       secretKeys: /auth|token|key|secret|cookie|signature|password/i,
@@ -28,7 +28,7 @@ const options = z.object({
   allowInternal,
 });
 
-/** `secret`: `whsec_…` of Standard Webhooks; absent: unsigned. */
+/** Without a `secret` requests are unsigned. */
 function build({ url, secret, headers = {}, allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
   const key = secret === undefined ? undefined : readSigningSecret(secret);
   if (key instanceof Refusal) context.refuse(["secret"], key);
@@ -74,7 +74,7 @@ const reservedHeaders = new Set(
   webhook-id webhook-signature webhook-timestamp`.split(/\s+/),
 );
 
-/** Names and values that cannot end a header line (RFC 9110, 5.6.2 and 5.5), without headers that the sender itself sets. */
+/** Refuses names and values that could end a header line (RFC 9110, 5.6.2 and 5.5), and reserved names. */
 function readHeaders(headers: Record<string, string>, { refuse }: BuildContext): Record<string, Secret> {
   const good: Record<string, Secret> = {};
   for (const [name, value] of Object.entries(headers)) {
