@@ -33,15 +33,12 @@ export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   registration: {
     read(): Promise<Registration | undefined>;
     write(registration: Registration): Promise<void>;
-    /** Calls this after setup has run. @returns a function that ends the calls */
+    /** Calls `onChange` after setup has run. @returns a function that ends the calls */
     follow(onChange: () => void): () => void;
   };
   /** The secrets of the hook that this relay accepts now, the current one first. */
   hookSecrets(): readonly Secret[];
-  /**
-   * Whether this relay, or one on the same database, answers at a hook's address on another host. That host may still keep alerts
-   * for itself. Never rejects.
-   */
+  /** Whether this relay, or one on the same database, answers at a hook's address on another host. Never rejects. */
   answersAt(url: string): Promise<boolean>;
   random: Random;
 }
@@ -49,11 +46,10 @@ export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
 export interface AccountWatchOptions {
   /** The source of the account. Default: the account of `ALERTING_URL`. */
   source?: string;
-  /** The relay's address for the outside. Absent: none is configured. */
+  /** Absent: none is configured. */
   publicUrl?: string;
-  /** The page where people see the account, and can mend it. */
   pageUrl: string;
-  /** The longest time between two looks. Milliseconds. */
+  /** The longest time between two looks, milliseconds. */
   everyMs: number;
   /** Whether the relay puts changed outputs back by itself, at most three times a day. */
   putBack: boolean;
@@ -61,9 +57,9 @@ export interface AccountWatchOptions {
 
 export type AccountWatch = ReturnType<typeof createAccountWatch>;
 
-/** The longest time to the look that confirms a finding. Before, a running setup may look like somebody else's change. */
+/** The longest time to the look that confirms a finding. A running setup first looks like somebody else's change. */
 const longestConfirmMs = 10_000;
-/** How often a service that does not show the account is asked, until people know of it. */
+/** How often a service that does not show the account is asked, until people have a notice. */
 const blindEveryMs = 5 * 60_000;
 
 /** The most times a day. A relay that puts the account back more often is in a fight with another program. */
@@ -75,7 +71,6 @@ const memorySchema = toldSchema.extend({
 });
 type Memory = z.infer<typeof memorySchema>;
 
-/** The result of the last look. */
 interface Seen {
   at: number;
   look: Look;
@@ -83,28 +78,21 @@ interface Seen {
   registered?: Registration;
 }
 
-/**
- * Looks at the account at the service again and again, and sends people a notice when it differs from what setup registered. A
- * finding is reported when two looks in a row have it. Sent notices are saved, so that a restart repeats none.
- */
+/** Sends a notice when the service's account differs from what setup registered, in two looks in a row. */
 export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions) {
   const rules = new AccountRules(deps, options);
   const watch = new Watch(rules, { ...deps, publicUrl: options.pageUrl });
   return {
     view: () => watch.view(),
     async run(stop: AbortSignal): Promise<void> {
-      // People who have just run setup look at the page next.
+      // Looks at once after setup: people look at the page next.
       const unfollow = deps.registration.follow(watch.wake);
       await watch.run(stop).finally(unfollow);
     },
-    /** The last answer of the service. Empty when there was none since the start. */
     known: () => rules.known(),
-    /** Looks at once: another relay has put it back. */
+    /** Looks at once, after another relay has put the outputs back. */
     wake: watch.wake,
-    /**
-     * Makes the account send here again, as setup had registered it.
-     * @throws AppError as `planPutBack` and the calls of the service do. `conflict` without a public address.
-     */
+    /** @throws AppError as `planPutBack` and the calls of the service do. `conflict` without a public address. */
     async putBack() {
       const done = await rules.putBack();
       watch.wake();
@@ -122,7 +110,6 @@ class AccountRules implements WatchRules<Memory> {
   readonly #names: AccountNames;
   readonly #findings: Findings<AccountFinding, Memory>;
   #streaks: Streaks = {};
-  /** The outputs were just put back, so the next look comes soon. */
   #hasPutBack = false;
   #last?: Seen;
   #answer: AccountView["answer"];
@@ -150,7 +137,7 @@ class AccountRules implements WatchRules<Memory> {
     const isSoon = this.#hasPutBack || suspected.some((matter) => matter !== "key");
     this.#hasPutBack = false;
     if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 10));
-    // Applies also where no notice follows: one was sent before a restart, or the day's limit is reached.
+    // Also without a notice: a notice may have gone out before a restart, or the day's limit is reached.
     const isFirstRefusal = this.#last?.look.kind === "refused" && this.#streaks.refused?.looks === 1;
     if (isFirstRefusal || suspected.includes("key")) return Math.min(refusedAgainMs, everyMs);
     const isBlind = this.#streaks.blind !== undefined && !this.#isServiceTold;
@@ -220,28 +207,26 @@ class AccountRules implements WatchRules<Memory> {
       await registration.write(found);
       log.info("account.registration_found", { accountId });
     } catch (error) {
-      // The next look tries again.
       log.error("account.registration_unkept", { error: errorText(error) });
     }
     return found;
   }
 
-  /** A reported finding stays on the page until something else is known. */
+  /** An earlier finding stays on the page until a look has a clear answer. */
   #standing(finding: AccountFinding, { told }: Memory): AccountFinding {
     const before = this.#last?.findings.find(({ matter }) => matter === finding.matter);
     const isStanding = finding.verdict === "unknown" && before?.verdict === "bad";
     return isStanding && told[finding.matter] !== undefined ? before : finding;
   }
 
-  /** The attempt is saved before the call, so that a restart makes no further ones. */
+  /** Saves the attempt before the call, so a restart makes no further one. */
   async #putBackUnasked(
     watch: Watch<Memory>,
     found: { findings: AccountFinding[]; registered?: Registration; reading: AccountReading; now: number },
   ): Promise<void> {
     const { findings, registered, reading, now } = found;
     const { memory } = watch;
-    // Waits until people have a notice, and so until a second look has the finding. An address where this relay answers may be
-    // intended, and its alerts arrive: a person decides.
+    // People need a notice first. An address where this relay answers may be meant: a person decides.
     const isTold = ({ matter, verdict, mark, isMild }: AccountFinding) =>
       isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory.told[matter], mark);
     if (!findings.some(isTold) || isSpent(memory, now)) return;
@@ -359,7 +344,7 @@ function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefine
   return { ...seen, verdict: "well", summary: "the account sends its alerts here" };
 }
 
-/** The information whose absence keeps a matter from being judged. */
+/** The part of the answer that each matter is judged by. */
 const unstatedNames: Partial<Record<AccountFinding["matter"], string>> = {
   key: "which account it is",
   webhook: "where its alerts go",

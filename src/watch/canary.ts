@@ -15,33 +15,27 @@ import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
-  /** The hook's address for senders. */
   hookUrl(): Secret;
-  /**
-   * How a body of a real alert's size is changed on its way to the hook, in words. Undefined: it is not changed, or this is
-   * unknown. Stores nothing. Never rejects.
-   */
+  /** How the way to the hook changes a body of a real alert's size. Undefined: not, or unknown. Never rejects. */
   findSpoiling(stop: AbortSignal): Promise<string | undefined>;
-  /** The log's record of an alert. */
   findAlert(id: string): Promise<{ routedAt?: number; request?: { body: Uint8Array } } | undefined>;
   newId: NewId;
 }
 
 export type Canary = ShownDuty<CanaryView>;
 
-/** The stage that a flight did not pass. */
 interface Failure {
   stage: CanaryStage;
   detail: string;
 }
 
-/** The wait after a start, so that a proxy in front of the relay has found it. */
+/** The wait after a start: a proxy in front of the relay needs time to find it. */
 const firstAfterMs = 60_000;
-/** The wait before a second try: a failure counts when the second try fails too. */
+/** The wait before a second try. A failure counts when the second try fails too. */
 const againAfterMs = 60_000;
-/** While it fails, it runs more often, so that people hear within minutes that it works again. */
+/** A failing canary runs more often, so people hear within minutes that it works again. */
 const failingEveryMs = 5 * 60_000;
-/** The longest sleep, so that a clock that was set, or a machine that slept, is noticed. */
+/** The longest sleep: a clock that was set, or a machine that slept, is noticed after it. */
 const longestSleepMs = 10 * 60_000;
 const answerWithinMs = 20_000;
 const routedWithinMs = 60_000;
@@ -62,10 +56,7 @@ const stateSchema = z.object({
 });
 type State = z.infer<typeof stateSchema>;
 
-/**
- * A marked test alert on the whole real way: name, TLS, the proxy, the hook, the disk, routing. It is sent to nobody, except where
- * the configuration says so. People get one notice when two in a row fail, and one when it works again.
- */
+/** Sends a marked test alert on the whole real way, from name and TLS to routing. Mostly no destination gets it. */
 export async function openCanary(deps: CanaryDeps): Promise<Canary> {
   const rules = new CanaryRules(deps);
   const watch = await Watch.open(rules, deps);
@@ -95,7 +86,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
 
   async look(watch: Watch<State, CanaryView>, stop: AbortSignal): Promise<void> {
     const { clock } = this.deps;
-    // A later time is only possible when the clock was set back.
+    // Only a clock that was set back makes `#nextAt` later than this.
     this.#nextAt = Math.min(this.#nextAt, this.#findNext(clock.now()));
     if (clock.now() < this.#nextAt) return;
     let isWell = false;
@@ -152,7 +143,7 @@ class CanaryRules implements WatchRules<State, CanaryView> {
 
 /** Sends one canary and follows it. Undefined: it arrived. */
 async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Failure | undefined> {
-  // Comes first, since a changed canary is not recognized any more, and would be sent to people.
+  // Comes first: a canary with a changed body would not be recognized and would be sent to people.
   const spoiling = await deps.findSpoiling(stop);
   if (spoiling !== undefined) return { stage: "body", detail: `an alert ${spoiling}` };
   const sent = writeCanary(deps);
@@ -214,7 +205,7 @@ function explainStatus(status: number): string {
   return String(status);
 }
 
-/** Only the code is shown: a message may contain the address, and the address contains the secret. */
+/** Shows only the code. A message may contain the address, and the address contains the secret. */
 function explainFailure(code = ""): Failure {
   const why = code === "" ? "" : ` (${nameNetworkCode(code)})`;
   if (isDnsCode(code)) return { stage: "name", detail: `its name is not found${why}` };
@@ -236,7 +227,6 @@ const mends: Record<CanaryStage, string> = {
   routed: "Look at tocsin status.",
 };
 
-/** For each stage: the titles of the failure and of its end, and the consequences for people. */
 const routedNews = {
   worse: "Alerts may be late: Tocsin stores them and does not send them on",
   others: "Alerts of senders probably wait as well.",

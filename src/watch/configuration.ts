@@ -4,11 +4,10 @@ import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
 export interface ConfigurationWatchDeps extends WatchDeps {
-  /** The configuration in force against the file on disk, with the file's mistakes. */
   look(): SystemView["configuration"];
 }
 
-/** The looks without a file before it counts as gone: an editor that replaces it leaves none for a moment. */
+/** The looks without a file before it counts as gone: an editor that replaces a file leaves none for a moment. */
 const goneLooks = 3;
 const withoutIt = "the configuration that was read before stays in force, and the next start fails.";
 const goneTitle = "The configuration file is gone, or cannot be read";
@@ -20,7 +19,7 @@ const formerSchema = z
   .object({ told: z.boolean() })
   .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));
 
-/** Sends one notice when a changed file is refused, with the lines, or is gone, and one when the file on disk is in force. */
+/** Sends a notice when a changed file is refused or gone, and one when the file on disk is in force. */
 export function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<ShownDuty> {
   return Watch.open(new ConfigurationRules(deps), deps);
 }

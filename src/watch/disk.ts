@@ -6,7 +6,6 @@ import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
-/** The room on the disk that keeps the alerts. */
 export interface DiskSight {
   full: boolean;
   /** Absent: the database is on another machine. */
@@ -17,17 +16,16 @@ export interface DiskSight {
 export interface DiskWatchDeps extends WatchDeps {
   /** Rejects as the store does. */
   look(): Promise<DiskSight>;
-  /** `server`: the alerts are on the disk of a database server, and this machine's room is for the spool. */
+  /** `server`: the alerts are on the disk of a database server. This machine's room is for the spool. */
   whose: keyof typeof wordsOf;
-  /** Whether new alerts wait in a spool while the disk is full. */
   hasSpool: boolean;
   /** Requests of senders that could not be stored since the start. */
   countRefused(): number;
-  /** Other relays refuse too, and their requests are not counted. */
+  /** Other relays refuse requests too. They are not counted. */
   isShared: boolean;
 }
 
-/** The thing that is full, as the beginning of a sentence. `low`: where this machine's room is short, and its consequence. */
+/** `full` begins a sentence. `low` names the place that is short of room, and the consequence. */
 const wordsOf = {
   own: {
     low: "The disk of Tocsin",
@@ -46,7 +44,7 @@ const wordsOf = {
 const saveEveryMs = 60_000;
 /** Room that comes and goes within this time is one trouble. */
 const isOverAfterMs = 60_000;
-/** The most free bytes that count as low: a tenth of a large disk is room for years of alerts. */
+/** Above this much free room a disk is never low: a tenth of a large disk is room for years of alerts. */
 const mostLowBytes = 5 * 1024 ** 3;
 const scarceBytes = 50 * 1024 ** 2;
 
@@ -55,7 +53,7 @@ const stateSchema = z.object({
   level: z.enum(levels),
   /** Absent: the disk is not full. `refused`: requests since then. */
   full: z.object({ since: z.number(), refused: z.number() }).optional(),
-  /** People have the notice that alerts are accepted again: enough free room afterwards is no second end. */
+  /** People know that alerts are accepted again. Enough free room afterwards is no second end. */
   isEndTold: z.boolean(),
 });
 type State = z.infer<typeof stateSchema>;
@@ -65,10 +63,9 @@ const rankOf = (level: Level) => levels.indexOf(level);
 const { full: instant } = createTimeFormat("UTC");
 
 /**
- * Sends people notices while the disk gets full: at a tenth, at the last 50 MB, and when alerts are refused, each once. One notice
- * reports the end, with the number of refused requests. Notices can be stored on a full disk, in the room of the ballast
- * (`store/sqlite/ballast.ts`). On a database server's full disk they cannot, and one notice is sent afterwards.
- *
+ * Sends people notices while the disk gets full: at a tenth, at the last 50 MB, and when alerts are refused, each once.
+ * One notice reports the end, with the number of refused requests. On a full disk notices take the room of the ballast
+ * (`store/sqlite/ballast.ts`). A database server has no ballast: its notice comes afterwards.
  *     room ──▶ low ──▶ scarce ──▶ full      worse at once; better only after a minute, with a fifth of room to spare
  */
 export function openDiskWatch(deps: DiskWatchDeps): Promise<ShownDuty> {
@@ -82,7 +79,6 @@ class DiskRules implements WatchRules<State> {
   readonly everyMs = 15_000;
   #seen?: { sight: DiskSight; at: number };
   #betterSince?: number;
-  /** The present state, also where it could not be saved. */
   #full: State["full"];
   #counted: number;
   #savedAt: number;
@@ -108,7 +104,6 @@ class DiskRules implements WatchRules<State> {
     const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);
     this.#betterSince = isBetter ? (this.#betterSince ?? now) : undefined;
     if (this.#betterSince === undefined || now - this.#betterSince < isOverAfterMs) {
-      // Saved each minute, so that a kill loses at most a minute of the count.
       if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(watch, state);
       return;
     }
@@ -121,7 +116,7 @@ class DiskRules implements WatchRules<State> {
     this.#full = undefined;
   }
 
-  /** Adds the requests that were refused since the last look. The look that finds a full disk counts those before it. */
+  /** The look that first finds the disk full also counts the refusals just before it. */
   #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
     const count = this.deps.countRefused();
     const refused = count - this.#counted;
@@ -157,7 +152,7 @@ class DiskRules implements WatchRules<State> {
   }
 }
 
-/** @param spare the factor on each limit above which room counts as enough */
+/** @param spare multiplies each limit. More than 1: room must be well above the limits */
 function judgeLevel({ full, freeBytes, diskBytes }: DiskSight, spare: number): Level {
   if (full) return "full";
   if (freeBytes === undefined || diskBytes === undefined) return "room";
@@ -170,7 +165,6 @@ export function describeRoom({ freeBytes, diskBytes }: DiskSight): string {
   return `${formatBytes(freeBytes)} of ${formatBytes(diskBytes)} are free`;
 }
 
-/** The room on the disk of a data folder, in the words of the watch, for a single look. */
 export function judgeRoom(sight: DiskSight): { level: Level; title: string; text: string } {
   const level = judgeLevel(sight, 1);
   return { level, ...describeWorse({ whose: "own", hasSpool: false }, level, sight, {}) };

@@ -3,7 +3,7 @@ import type { Severity } from "../core/alert.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import type { Watch } from "./watch.ts";
 
-/** The result of one look for one matter. Each matter has its own notices. */
+/** What one look says about one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
   matter: Matter;
   /** `unknown` starts no notice and ends no trouble. `idle`: nothing to compare with. */
@@ -12,31 +12,28 @@ export interface Finding<Matter extends string = string> {
   mark: string;
   /** One line: the trouble, or for `well` the state that is restored. */
   title: string;
-  /** The meaning, and what to do. Default: nothing more. */
   text?: string;
   severity: Severity;
-  /** The beginning of the trouble, where the looks themselves know it. Epoch milliseconds. */
+  /** When the trouble began, epoch milliseconds. Default: the first look that found it. */
   since?: number;
-  /** The length of the trouble, where it is not the time since `since`. Milliseconds. */
+  /** The length of the trouble, milliseconds. Default: the time since `since`. */
   lastsMs?: number;
 }
 
-/** The notices that people have, kept over restarts. */
 export const toldSchema = z.object({
   /** The reported troubles, by matter: the mark of the finding. */
   told: z.record(z.string(), z.string()),
-  /** The times of reports in the last 24 hours. Epoch milliseconds. */
+  /** The times of reports in the last 24 hours, epoch milliseconds. */
   toldAt: z.record(z.string(), z.array(z.number())),
 });
 export type Told = z.infer<typeof toldSchema>;
 
-/** A finding that people should hear of. */
 export interface DueNotice<Found extends Finding = Finding> {
   finding: Found;
   isWorse: boolean;
   /** The next notice on this matter within a day waits until the trouble lasts. */
   isLast: boolean;
-  /** How often the trouble came and went since the last notice, unreported by the limit. */
+  /** How often the trouble came and went since the last notice, hidden by the day's limit. */
   hidden: number;
 }
 
@@ -54,17 +51,16 @@ export interface FindingRules<Found extends Finding> {
 
 const dayMs = 24 * 60 * 60_000;
 const lastsMs = 10 * 60_000;
-/** After this many unclear looks in a row the next one does not come sooner. */
+/** After this many unclear looks in a row the next look comes at its usual time. */
 const mostUnclear = 5;
 
-/** The instants of the last 24 hours. After a clock was set back a little, those of the next hours too. */
+/** Instants in the next 24 hours count too: the clock may have been set back. */
 export function ofLastDay(instants: readonly number[] | undefined, now: number): number[] {
   return (instants ?? []).filter((at) => Math.abs(now - at) < dayMs);
 }
 
 /**
- * Compares the present state with the reported one, so that no moment of a change has to be seen.
- *
+ * Compares the present state with the reported one, so no moment of a change has to be seen.
  *     bad, not told ──▶ "worse" ──well──▶ "better"        well, not told; unknown ──▶ nothing
  *     "worse" ──bad in another way──▶ "worse" again       one more than a day may have ──▶ waits until it lasts
  */
@@ -72,7 +68,6 @@ export class Findings<Found extends Finding, Memory extends Told> {
   readonly #isNews: NonNullable<FindingRules<Found>["isNews"]>;
   /** The notice that a second equal look would send, and the number of unclear looks since. */
   #suspected = new Map<string, { isWorse: boolean; mark: string; unclear: number }>();
-  /** Since when each trouble has had the same form. */
   #lasting = new Map<string, { mark: string; since: number }>();
   readonly #hidden = new Map<string, number>();
 
@@ -80,12 +75,11 @@ export class Findings<Found extends Finding, Memory extends Told> {
     this.#isNews = rules.isNews ?? ((_matter, told, mark) => told !== mark);
   }
 
-  /** The matters that the next look is to confirm. */
   suspected(): string[] {
     return [...this.#suspected.keys()];
   }
 
-  /** Rejects as the store does. Then no look comes sooner because of this one's findings. */
+  /** Rejects as the store does. No finding is then suspected, so the next look comes at its usual time. */
   async tell(found: readonly Found[], watch: Watch<Memory>, now: number): Promise<void> {
     this.#countLasting(found, watch.memory, now);
     const before = this.#suspected;
@@ -107,7 +101,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     const { matter, verdict, mark } = finding;
     const due = this.#plan(finding, watch.memory, now);
     if (due === undefined) {
-      // A failure between two answers does not delay the notice by another interval.
+      // An unclear answer between two equal ones keeps the suspicion, and so the early look.
       const isOpen = verdict === "unknown" && twin !== undefined && twin.unclear < mostUnclear;
       if (isOpen) this.#suspected.set(matter, { ...twin, unclear: twin.unclear + 1 });
       return;
@@ -128,7 +122,6 @@ export class Findings<Found extends Finding, Memory extends Told> {
     this.rules.onTold?.(notice);
   }
 
-  /** The notice that is due, and the memory after it. */
   #plan(finding: Found, memory: Memory, now: number): { isWorse: boolean; memory: Memory } | undefined {
     const { matter, verdict, mark } = finding;
     const told = memory.told[matter];
@@ -144,7 +137,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     return { isWorse: false, memory: { ...memory, told: others } };
   }
 
-  /** An unclear answer ends nothing. */
+  /** Notes how long each trouble lasts. An unclear answer ends no trouble. */
   #countLasting(found: readonly Found[], { told, toldAt }: Memory, now: number): void {
     const before = this.#lasting;
     this.#lasting = new Map();

@@ -15,17 +15,15 @@ export interface HeartbeatDeps {
 
 type State = "starting" | "beating" | "silent" | "not_taken";
 
-/** Looks come at least this often, since trouble should be reported soon. */
 const lookEveryMs = 30_000;
-/** The time to the next look while the relay is not ready, or after a sign that was not accepted. */
+/** The time to the next look while the relay is not ready, or after a refused sign. */
 const lookAgainMs = 10_000;
 /** A shorter trouble is no reason to wake people. */
 const failingAfterMs = 30_000;
 
 /**
- * The sign of life to an outside service, which warns people when it stops. It is sent only while the relay is ready, as `GET
- * /readyz` means it: a commit has just succeeded, and the dispatcher and every lane have just come round.
- *
+ * Sends a sign of life to an outside service, which warns people when it stops. Only a ready relay (`GET /readyz`)
+ * sends it.
  *     ready ──▶ alive, again after `everyMs`, and looked at between; not taken: again after some seconds
  *     not ready ──▶ nothing, looked at every few seconds ──for half a minute──▶ failing, once, where the service knows it
  *     stopped in order ──▶ nothing more
@@ -49,7 +47,7 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
     hasSaidFailing = (await line.send("failing", stop)) === undefined;
   }
 
-  /** Gives the wait until the next turn. */
+  /** Returns the wait until the next turn. */
   async function takeTurn(stop: AbortSignal): Promise<number> {
     const startedAt = clock.now();
     const { ready, reasons } = await readiness();
@@ -75,7 +73,7 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
     return waitOf(clock.now());
   }
 
-  /** The wait until the next look. 0: the next sign is due, also when the clock was set back. */
+  /** 0: the next sign is due, also when the clock was set back. */
   function waitOf(now: number): number {
     const passedMs = takenAt === undefined ? everyMs : now - takenAt;
     return passedMs < 0 ? 0 : Math.min(lookEveryMs, Math.max(0, everyMs - passedMs));

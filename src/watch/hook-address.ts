@@ -2,32 +2,29 @@ import type { Secret } from "../core/secret.ts";
 import type { Target } from "./judge-account.ts";
 
 /**
- * The secret in the address of a hook of the relay at `place`. Undefined for other addresses. Only the host shows whose address it
- * is: a program elsewhere may pass questions for a proof on to the relay, and keep the alerts.
+ * Undefined for other addresses. Only the host counts: another program may get proofs from the relay and keep alerts.
  */
 export function secretInHook(url: string, place: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const given = new URL(url);
-  // A public address may end in a path.
   const hooks = new URL(`${place}/hooks/`);
   if (originOf(given) !== originOf(hooks) || !given.pathname.startsWith(hooks.pathname)) return undefined;
   // In the form in which the relay reads it.
   return given.pathname.slice(hooks.pathname.length).replace(/\/$/, "");
 }
 
-/** The same for all names of this machine. `URL` gives the host in lower case, without a default port. */
+/** All names of this machine become one. `URL` gives the host in lower case, without a default port. */
 function originOf({ protocol, hostname, port }: URL): string {
   const isThisMachine = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
   return `${protocol}//${isThisMachine ? "localhost" : hostname}:${port}`;
 }
 
-/** Whether an address is a hook of the relay at `place` with one of these secrets. */
 export function isSecretOf(url: string, place: string, secrets: readonly Secret[]): boolean {
   const found = secretInHook(url, place);
   return secrets.some((secret) => secret.reveal() === found);
 }
 
-/** The target of an account's webhook, by its address alone. `places`: present and former addresses of the relay. */
+/** The target by the address alone. `places`: present and former addresses of the relay. */
 export function targetOf(
   url: string | null,
   places: readonly (string | undefined)[],
@@ -39,7 +36,7 @@ export function targetOf(
   return known.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
 }
 
-/** The target of an address, once the relay at another host was asked. Undefined where the account does not say it. */
+/** The target, after a question to the relay at another host. Undefined where the account has no address. */
 export async function findTarget(
   url: string | null | undefined,
   places: readonly (string | undefined)[],

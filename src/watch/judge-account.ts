@@ -6,53 +6,46 @@ import { dayMs, minuteMs } from "../ground/time/spans.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import type { Finding } from "./findings.ts";
 
-/** The matters of one look at the account. Each has its own notices and its own end. */
+/** Each matter has its own notices and its own end. */
 export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
 export type Matter = (typeof matters)[number];
 
-/** The names of an account, and of what mends it. */
 export interface AccountNames {
   /** Absent: the account of `ALERTING_URL`. */
   source?: string;
-  /** The name of the watch and of its memory, and the first part of its notices' keys: `account`, `account:desk`. */
+  /** The watch, its memory, and the first part of its notices' keys: `account`, `account:desk`. */
   watch: string;
   /** `tocsin setup`, or the same for a source. */
   setup: string;
-  /** The place where its key is set. */
   key: string;
 }
 
-/** @param source the account's source. Default: the account of `ALERTING_URL` */
 export function accountNames(source?: string): AccountNames {
   if (source === undefined) return { watch: "account", setup: "tocsin setup", key: "ALERTING_API_KEY" };
   const key = `the variable of sources.${source}.account.apiKey`;
   return { source, watch: `account:${source}`, setup: `tocsin setup --source ${source}`, key };
 }
 
-/** The result of asking for the account. */
 export type Look =
   | { kind: "answer"; reading: AccountReading }
-  /** The service refused the key. */
   | { kind: "refused"; why: string }
-  /** No answer, or an error of the server. */
   | { kind: "gone"; why: string }
   /** An answer without the account: a page, another form, another interface, a rate limit. */
   | { kind: "unclear"; why: string };
 
-/** The meaning of an answer. One without all of the expected parts says nothing about the account. */
+/** An answer without all of the expected parts says nothing about the account. */
 export function readLook(reading: AccountReading): Look {
   if (reading.id !== undefined || reading.webhookUrl !== undefined) return { kind: "answer", reading };
   return { kind: "unclear", why: "the service's answer does not say which account it is and where its alerts go" };
 }
 
-/** The meaning of a failed look. */
 export function toLook(error: unknown): Look {
   const { code, message: why } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
   if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why };
   return { kind: code === "upstream_unreachable" || code === "upstream_failed" ? "gone" : "unclear", why };
 }
 
-/** How long the service has been failing in the same way, look after look. A start of the relay begins anew. */
+/** How long the service has failed in the same way, look after look. A start of the relay begins anew. */
 export interface Streaks {
   /** No look has shown the account since then. */
   blind?: Streak;
@@ -64,7 +57,6 @@ export interface Streaks {
 interface Streak {
   since: number;
   looks: number;
-  /** The last answer. */
   why: string;
 }
 
@@ -77,8 +69,8 @@ export function countLook({ blind, gone, refused }: Streaks, look: Look, at: num
 }
 
 /**
- * Where a webhook's address leads. `stranger`: here, with a secret that this relay does not accept. `answered`: to another host,
- * behind which this relay, or one of its database, answers.
+ * `stranger`: here, with a secret that this relay does not accept. `answered`: another host, behind which this relay,
+ * or one on its database, answers.
  */
 export type Target = "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
 
@@ -99,30 +91,28 @@ export interface AccountSight {
   isRefusalTold?: boolean;
   /** The outputs that setup has registered. Absent: none were registered here. */
   registration?: Registration;
-  /** The target of the account's webhook. */
   target?: Target;
   /** Distinguishes addresses without containing them. */
   fingerprint(url: string): string;
-  /** A sentence on what follows for another's output. `byHand` says how a person puts it back. */
+  /** Says what happens next to another's output. `byHand`: how a person puts the relay's own back. */
   mend(byHand: string): string;
-  /** The relay should put such an output back by itself, but has reached its limit and leaves it now. */
+  /** The relay has put the outputs back as often as it may, and leaves them now. */
   isLeft: boolean;
   now: number;
 }
 
 /** A service that restarts, or a short failure of the network, is no reason to wake anybody. */
 const goneAfterMs = 30 * minuteMs;
-/** A rate limit, or a service's maintenance page, is none either. */
+/** A rate limit, or a service's maintenance page, is no reason either. */
 const unclearAfterMs = 60 * minuteMs;
-/** The least number of failures: after a machine has slept, or its clock has jumped, one failure would look like hours. */
+/** The least number of failures: after a machine has slept, one failure would look like hours. */
 const fewestBlind = 4;
-/** How soon a service that refuses the key is asked again: services sometimes answer 401 for a moment. Milliseconds. */
+/** The time to the next question after a refused key, milliseconds. Services sometimes answer 401 for a moment. */
 export const refusedAgainMs = 30_000;
 const { full } = createTimeFormat("UTC");
 /** The days before the key's end at which people get a notice. */
 const expiryDays = [1, 3, 7, 14];
 
-/** The findings on an account, as far as they can be known. Pure. */
 export function judgeAccount(sight: AccountSight): AccountFinding[] {
   return [
     judgeService(sight),
@@ -175,8 +165,7 @@ function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: Acc
 }
 
 /**
- * The end of the key, if it is known. A date in the past of an accepted key is a wrong clock, here or there, or no date: it is used
- * within a day, and ignored later. Epoch milliseconds.
+ * Epoch milliseconds. An accepted key has not ended: an end before yesterday comes from a wrong clock, or is no date.
  */
 export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number | undefined {
   return keyExpiresAt === undefined || keyExpiresAt < now - dayMs ? undefined : keyExpiresAt;
@@ -209,10 +198,9 @@ function judgeExpiry({ names, look, now }: AccountSight): AccountFinding {
 const left = " left";
 
 /**
- * Whether the mark of a bad finding is news after the reported one. For a key's end only the next of its steps is news. Neither a
- * clock that is set back nor other digits of the service may report a step again.
- *
- * People who have read that an output is put back must also read that it is left. The opposite is no news.
+ * Whether a mark is news after the reported one. For a key's end only a later one of its steps is news, so a clock that
+ * is set back reports none again. People who have read that the relay puts an output back must also read that it stops.
+ * The opposite is no news.
  */
 export function isNews(matter: Matter, told: string | undefined, mark: string): boolean {
   if (told === undefined) return true;
@@ -239,7 +227,7 @@ function judgeIdentity({ names, look, registration }: AccountSight): AccountFind
   };
 }
 
-/** Whether the account's outputs can be compared: those of another account cannot. */
+/** The outputs of another account cannot be compared. */
 function isComparable({ look, registration }: AccountSight): boolean {
   return look.kind !== "answer" || look.reading.id === undefined || look.reading.id === registration?.accountId;
 }
@@ -273,7 +261,7 @@ function judgeWebhook(sight: AccountSight): AccountFinding {
       return {
         ...found("bad"),
         title: `The account sends its alerts to ${shown}, another address than the registered one; this relay answers there`,
-        // With a mark of its own, so that people get a notice when this relay no longer answers there.
+        // A mark of its own: people get a notice when this relay no longer answers there.
         mark: `${mark} answered`,
         text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,
         severity: "warning",
@@ -308,7 +296,6 @@ function judgeChannel(sight: AccountSight): AccountFinding {
   return found("bad", `The account's messenger channel was changed ${change}`);
 }
 
-/** How a person puts an output back: on the page, or by `setup` with an option. */
 function describeByHand({ setup }: AccountNames, option: string): string {
   return `Put it back on the page Account, or with: ${setup} ${option}.`;
 }

@@ -1,25 +1,21 @@
 import type { MappableFact } from "../core/mapping.ts";
 import type { PlaceType, ShapePlace } from "../core/shape.ts";
 
-/** A place that bodies of a kind have had, with one type. */
 export interface PlaceRecord extends ShapePlace {
   firstAt: number;
   lastAt: number;
-  /** The number of bodies that had it. */
   alerts: number;
-  /** The number of the kind's requests before the first that had it, or had it again after it was reported as gone. */
+  /** The kind's requests before the first one that had it. Counted anew when a place that was gone returns. */
   before: number;
   /** Requests without it between two that had it, counted since `before`. */
   missed: number;
   /** Requests without it since the last that had it. */
   run: number;
-  /** The number of the kind's requests before the first of that run. */
+  /** The number of the kind's requests before the first of `run`. */
   from: number;
   /** How often it came back after it was reported as gone. */
   returns: number;
-  /** Its absence is not reported any more. */
   isOptional: boolean;
-  /** It was reported as gone. */
   isGone: boolean;
 }
 
@@ -30,31 +26,25 @@ export interface Followed {
   read: PlaceRecord[];
 }
 
-/** A shape of bodies of a kind. */
 export interface FollowedShape {
   places: readonly PlaceRecord[];
-  /** The places as a set, for lookups. */
   has: ReadonlySet<PlaceRecord>;
 }
 
-/** A place that is gone, and its replacement. */
 export interface LostPlace {
   path: string;
   type: PlaceType;
-  /** The facts that were read from it. */
   facts: MappableFact[];
   /** The same path with another type, or the list or object whose first place this is. */
   retyped?: { as: PlaceType | "object"; path: string };
   /** A place that came when this one went, and may be its new name. */
   renamed?: string;
-  /** The places from which the facts are read now. */
   now: Partial<Record<MappableFact, string>>;
 }
 
-/** Places that are reported together. */
 export interface Loss {
   lost: LostPlace[];
-  /** Requests that had all of the places, and requests without them since. */
+  /** `had`: requests with all of the places. `since`: requests without them after that. */
   had: number;
   since: number;
 }
@@ -63,16 +53,14 @@ export interface Loss {
 const mostMissed = 0.002;
 /** The greatest chance, over all bodies of a kind, that a place is reported as gone by chance alone. */
 const falseAlarm = 1e-4;
-/** A place must be in this number of requests before it can be missed. Each return multiplies the number by itself. */
+/** A place can be missed after this many requests with it. Each return multiplies the number by itself. */
 const leastSeen = 4;
 
 /**
  * Counts the places that a body of a known shape lacks.
- *
  *     there ──▶ missing again and again, and in no body between ──▶ gone, told once ──▶ there again: as if it were new,
  *       ▲          └─▶ there again: it is optional, and more so each time               but longer before it is reported again
  *       └──────────────┘
- *
  * @param counted places that this request has counted already: it counts once, however many similar alerts it has
  * @returns the losses to report now
  */
@@ -96,7 +84,7 @@ export function followPlaces(
   return due.length === 0 ? undefined : lose(kind, shape, due);
 }
 
-/** A list that became too long to be one place still counts as present, and so does one that became short. */
+/** A list too long to be one place becomes several places, and the other way round. Both forms count as present. */
 function isIn({ places, has }: FollowedShape, place: PlaceRecord): boolean {
   if (has.has(place)) return true;
   if (place.type === "list") return places.some(({ path, type }) => type !== "list" && path === `${place.path}[0]`);
@@ -115,7 +103,7 @@ function comeBack(kind: Followed, place: PlaceRecord): void {
 
 function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
   const run = Math.max(...due.map((place) => place.run));
-  // Places that went with it are reported with it.
+  // Places that went at the same request are reported with it.
   const together = kind.read.filter((place) => place.run === run && !place.isGone && isMissed(kind, place));
   const lost = [...new Set([...due, ...together])];
   for (const place of lost) place.isGone = true;
@@ -128,9 +116,9 @@ function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
 }
 
 /**
- * The number of requests in a row without a place that shows that it is gone. All but m of n requests had it: by the rule of three,
- * one in n / (m + 3) may lack it. A longer run is no chance, however many places are checked: five after 50, three after 1,000, two
- * after 100,000. Infinite for an optional place.
+ * After this many requests in a row without it, a place is gone. All but m of n requests had it: by the rule of three,
+ * one in n / (m + 3) may lack it. A longer run is no chance: five after 50, three after 1,000, two after 100,000.
+ * Infinite for an optional place.
  */
 function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): number {
   // The first request had it by definition.
@@ -141,12 +129,11 @@ function runUntilTold(kind: Pick<Followed, "requests">, place: PlaceRecord): num
   return Math.max(2, Math.ceil(Math.log(falseAlarm / Math.max(10, seen)) / Math.log(rate)));
 }
 
-/** Whether its absence would be reported. */
 export function isMissed(kind: Pick<Followed, "requests">, place: PlaceRecord): boolean {
   return Number.isFinite(runUntilTold(kind, place));
 }
 
-/** Labels with made-up names are read too, and would be missed in every later alert. */
+/** Some labels have a made-up name in each alert. Such a place would be missing in every later alert. */
 export function leaveOutOptional(kind: Followed): void {
   for (const place of kind.read) {
     if (place.isGone || place.run <= 50 || isMissed(kind, place)) continue;
@@ -171,7 +158,7 @@ function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken:
     const as = below.path.startsWith(`${path}[0]`) ? "list" : "object";
     return { path, type, facts, retyped: { as, path: below.path }, now };
   }
-  // Only places that came when the other one went.
+  // Only places that came when the lost one went.
   const fresh = places.filter((other) => other.before >= place.from && other.type === type && !taken.has(other.path));
   const likely =
     fresh.find((other) => nameOf(other.path) === nameOf(path)) ??
@@ -182,7 +169,7 @@ function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken:
   return { path, type, facts, renamed: likely?.path, now };
 }
 
-/** Where the last step of a path begins: at a point or a bracket. Absent: the path has one step. */
+/** Where the last step of a path begins: at a point or a bracket. Undefined: the path has one step. */
 function lastStepAt(path: string): number | undefined {
   if (path.endsWith("]")) {
     const at = path.indexOf("[", path.lastIndexOf("]", path.length - 2) + 1);

@@ -10,11 +10,9 @@ import { isActive, keptNameOf, type Mute } from "../core/rules.ts";
 
 export interface MuteReceiptsDeps {
   store: WatchStore & Pick<MuteStore, "listMutes" | "listSilenced">;
-  /** The mutes of the configuration. */
   configured: readonly Mute[];
   destinations: ReadonlySet<string>;
   write(mute: Mute, silenced: SilencedKeys): AlertFacts;
-  /** The most alert keys that a receipt names. */
   mostKeys: number;
   /** Sends a notice to one destination, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState, to: string): Promise<void>;
@@ -24,17 +22,14 @@ export interface MuteReceiptsDeps {
 
 const stateName = "mutes:receipts";
 const lookEveryMs = 2_000;
-/** Another relay may route by a mute for some seconds more, until it hears of its end. */
+/** Another relay may apply a mute for some seconds after its end. */
 const settleMs = 5_000;
 
-/** The destinations that have the receipt, or `true` for all, by the name under which the mute is saved. */
+/** The destinations that have the receipt, or `true` for all, by the mute's saved name. */
 const stateSchema = z.record(z.string(), z.union([z.array(z.string()), z.literal(true)]));
 type State = z.infer<typeof stateSchema>;
 
-/**
- * Reports at the end of a mute, however it has ended, to each destination what was held back from it. The state has the
- * destinations that got the receipt, and is saved with each. Each one is therefore sent once, also after a kill.
- */
+/** Tells each destination at the end of a mute what was held back from it: once, also after a kill. */
 export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Poll, "run">> {
   const { store, configured, clock, log } = deps;
   let state: State = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
@@ -77,6 +72,6 @@ export async function openMuteReceipts(deps: MuteReceiptsDeps): Promise<Pick<Pol
   return createPoll({ look, everyMs: lookEveryMs, clock, onFailed: logFailure(log, "mutes.not_told") });
 }
 
-/** Alerts that another mute still holds back ring nobody, so the receipt waits for the end of that mute. */
+/** Alerts that another mute still holds back ring nobody, so the receipt waits for that mute's end. */
 const holdsSameOf = ({ matchers }: Mute, other: Mute): boolean =>
   other.matchers.length === 0 || JSON.stringify(other.matchers) === JSON.stringify(matchers);

@@ -4,15 +4,12 @@ import { showAddress } from "../ground/net/shown-address.ts";
 import { secretInHook } from "./hook-address.ts";
 import { type AccountNames, accountNames } from "./judge-account.ts";
 
-/** The hook of this relay for the alerts of an account. */
 export interface Hook {
-  /** With its secret. */
   url: string;
   /** Whether an address is a hook of this relay: services may write the same address in another form. */
   isHere(url: string): boolean;
 }
 
-/** The present outputs of an account, and the wanted ones. */
 export interface OutputsPlan {
   before: Outputs;
   after: Outputs;
@@ -23,7 +20,7 @@ export interface OutputsPlan {
 export interface SetupWish {
   /** Absent: the account should send to no webhook. */
   hook?: Hook;
-  /** The relay's address for the outside. Absent: none is configured, and no address counts as the relay's own. */
+  /** Absent: none is configured, so no address counts as the relay's own. */
   publicUrl?: string;
   /** A channel id sets the channel, null clears it, `undefined` leaves it. */
   channel?: string | null;
@@ -31,10 +28,7 @@ export interface SetupWish {
   takeOver?: boolean;
 }
 
-/**
- * Plans what setup does. Pure.
- * @throws AppError `conflict` when the account sends to somebody else's address and `--take-over` is missing.
- */
+/** @throws AppError `conflict` when the account sends to somebody else's address and `--take-over` is missing. */
 export function planSetup(before: Outputs, { hook, publicUrl, channel, takeOver }: SetupWish): OutputsPlan {
   const { webhookUrl: found } = before;
   const isHere = found !== null && hook?.isHere(found) === true;
@@ -49,7 +43,6 @@ export function planSetup(before: Outputs, { hook, publicUrl, channel, takeOver 
 }
 
 /**
- * Plans what `setup --restore` does. Pure.
  * @param after the outputs before setup
  * @throws AppError `conflict` for an address that somebody has set since setup, when `--take-over` is missing.
  */
@@ -76,10 +69,7 @@ function othersAddress(url: string, publicUrl: string | undefined, hint: string)
   });
 }
 
-/**
- * Whether an address is a hook of the relay at `publicUrl`, with any secret. Another name of this machine is not enough: an address
- * that is not known to be this relay's is not replaced unasked.
- */
+/** Only an address that is surely this relay's may be replaced unasked. Another name of this machine is not enough. */
 export function isOwnHook(url: string | null, publicUrl: string | undefined): boolean {
   if (url === null || publicUrl === undefined || secretInHook(url, publicUrl) === undefined) return false;
   return new URL(url).origin === new URL(publicUrl).origin;
@@ -87,10 +77,9 @@ export function isOwnHook(url: string | null, publicUrl: string | undefined): bo
 
 /**
  * The change after which the account sends to this relay as registered. Undefined: no change is needed. Pure.
- *
  * @param names for the hint. Default: those of the account of `ALERTING_URL`
- * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook setup has
- *   turned off.
+ * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook
+ * setup has turned off.
  */
 export function planPutBack(
   reading: AccountReading,
@@ -116,10 +105,7 @@ export function planPutBack(
   return changeOf(reading, { webhookUrl: hook.url, messengerChannelId: registration.messengerChannelId }, hook.isHere);
 }
 
-/**
- * The parts of `after` that differ from `before`. Undefined: none. An undefined part of `after` may have any value.
- * @param isHere whether an address leads to this relay: two such addresses are equal
- */
+/** The parts of `after` that differ. Undefined parts may have any value. @param isHere two such addresses are equal */
 export function changeOf(
   before: Partial<Outputs>,
   { webhookUrl, messengerChannelId }: Partial<Outputs>,
@@ -134,7 +120,6 @@ export function changeOf(
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** The first difference of `changeOf`, in words. */
 export function describeDifference(...compared: Parameters<typeof changeOf>): string | undefined {
   const change = changeOf(...compared);
   if (change === undefined) return undefined;
@@ -143,7 +128,6 @@ export function describeDifference(...compared: Parameters<typeof changeOf>): st
 
 /**
  * Changes the account, and reads the change back.
- *
  * @param undo how to undo it, for a failure: a sentence after `. `
  * @throws AppError `failed` when the account reads back differently.
  */

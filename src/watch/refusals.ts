@@ -6,14 +6,9 @@ import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
 import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
 
-/** The requests at the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
 
-/**
- * Adds the reports on the hooks of all relays, also of those that have ended since an earlier call.
- * @param own of this relay
- * @param others as they run now
- */
+/** Adds the reports of all relays, also of those that have ended. @param others as they run now */
 export function addUpHooks(
   own: () => ReadonlyMap<string, HookReport>,
   others: () => readonly Pick<RelayView, "id" | "report">[],
@@ -53,7 +48,7 @@ export interface RefusalWatchDeps extends WatchDeps {
 const tellAfterMs = 60_000;
 const { full } = createTimeFormat("UTC");
 
-/** Versions before 0.2 saved for each source when people had a notice, and whether they know that it is over. */
+/** Saved by versions before 0.2: when people had a notice, and whether they know of the end. */
 const formerSchema = z
   .record(z.string(), z.object({ toldAt: z.number(), isOver: z.boolean() }))
   .transform((sources): Told => {
@@ -67,17 +62,13 @@ const formerSchema = z
 /** A single stranger, or a single late repeat, locks nobody out. */
 const leastRefused = 3;
 
-/** Since when a source has only had refusals, and the number of refusals before. */
 interface LockOut {
   since: number;
   lastAcceptedAt?: number;
   before: HookSight["refused"];
 }
 
-/**
- * Sends people one notice when a source accepts nobody any more: mostly its secret was changed at one end, and all its alerts are
- * refused. A second notice reports the first accepted request.
- */
+/** Sends a notice when a source accepts nobody any more: mostly its secret was changed at one end. */
 export function openRefusalWatch(deps: RefusalWatchDeps): Promise<ShownDuty> {
   return Watch.open(new RefusalRules(deps), deps);
 }
@@ -88,9 +79,8 @@ class RefusalRules implements WatchRules<Told> {
   readonly empty = { told: {}, toldAt: {} };
   readonly everyMs = 15_000;
   readonly #lockedOut = new Map<string, LockOut>();
-  /** The refusals at the last look. */
   readonly #refused = new Map<string, HookSight["refused"]>();
-  /** A stranger can cause refusals and stop. The limit is one notice a day, and one more when refusals last for ten minutes. */
+  /** A stranger can cause refusals and stop. One notice a day is the limit, and one more for lasting refusals. */
   readonly #findings: Findings<Finding, Told>;
   #lookedAt?: number;
 
@@ -147,7 +137,6 @@ class RefusalRules implements WatchRules<Told> {
     const refusing = [...this.deps.hooks()].flatMap(([source, sight]) => {
       const found = this.#lockedOut.get(source);
       const count = found === undefined ? 0 : countSince(sight, found);
-      // A request may have been accepted since the last look.
       const isOver = found?.lastAcceptedAt !== sight.lastAcceptedAt;
       return found === undefined || isOver || count === 0 ? [] : [{ source, sight, found, count }];
     });

@@ -16,30 +16,24 @@ const firstAfterMs = 10 * 60_000;
 /** No busy machine is this late between two looks. */
 const jumpMs = 60_000;
 
-/** Alerts of the last hour stay, however large the log is: calls for them may be under way, and people are looking at them. */
+/** Alerts of the last hour stay in any case: calls for them may be under way, and people look at them. */
 const youngestRemovedMs = 3_600_000;
 
 /**
- * The longest step. An alert may have to wait for a step, so it is short while alerts come in. A longer step writes fewer pages for
- * each removed alert. It is therefore longer where small steps are slower than a flood, and longest where nothing comes in.
- * Half of these lengths is too short.
+ * The longest step. Alerts wait for it, so it is short while alerts come in. A longer step writes fewer pages for each
+ * removed alert. Half of these lengths is too short. `behind`: small steps are slower than a flood. `alone`: no alerts
+ * come in.
  */
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;
-/**
- * The bounds where no alert waits for a step. A step takes as long for a few alerts as for many: with 4 a step an alert costs the
- * server forty times as much as with 512.
- */
+/** Where no alert waits for a step. With 4 alerts a step, an alert costs the server forty times as much as with 512. */
 const besideOthers = { longestStepMs: { usual: 100, behind: 250, alone: 500 }, leastLimit: 64 };
 const mostLimit = 512;
 
 const leastRestMs = 2;
 const mostRestMs = 5_000;
 
-/**
- * Removes alerts that are older than the rules allow, then the oldest ones until the log is small enough. Gives the room back to
- * the disk in small steps with rests between them.
- */
+/** Removes alerts that are too old, then the oldest ones while the log is too large, and gives the room back. */
 export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   run(stop: AbortSignal): Promise<void>;
 } {
@@ -49,9 +43,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   let limit = least;
   const pace = createPace(clock.now);
 
-  /**
-   * Measures the step with its sync to the disk. Where that is slow, or many wait for it, the pauses between steps become longer.
-   */
+  /** `wholeMs` includes the sync to the disk and the wait for the store. The rests grow with it. */
   async function timed<T extends { tookMs: number }>(step: Promise<T>): Promise<T & { wholeMs: number }> {
     const askedAt = clock.now();
     const done = await step;
@@ -66,7 +58,6 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
     if (tookMs > most) limit = Math.max(least, Math.floor(limit / 2));
   }
 
-  /** Removes all alerts from before a time, or until `isEnough`. Gives the number of removed alerts, and the size of the log. */
   async function remove(receivedBefore: number, isEnough: (usedBytes: number) => boolean, stop: AbortSignal) {
     let removed = 0;
     let leastUsed = Number.POSITIVE_INFINITY;
@@ -75,7 +66,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
       const { next: after, usedBytes, tookMs, wholeMs } = step;
       if (after === undefined || isEnough(usedBytes) || stop.aborted) return { removed, usedBytes };
       pace.note(step.accepted);
-      // Where all deliveries are unfinished, it can only continue.
+      // A step that removes nothing passed only unfinished alerts, `limit` of them.
       const alerts = step.removed > 0 ? step.removed : limit;
       leastUsed = Math.min(leastUsed, usedBytes);
       adaptLimit(tookMs, usedBytes > leastUsed * growthBehind);
@@ -132,38 +123,32 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   };
 }
 
-/** At most a twentieth of the time, as long as the log does not grow. */
+/** Steps take at most a twentieth of the time, as long as the log does not grow. */
 const longestRest = 20;
-/** A rest is at least as long as the step: half of the time, where the log grows with fast alerts, or where none come in. */
+/** A rest is at least as long as the step, also while the log grows or while no alerts come in. */
 const shortestRest = 1;
-/** How far a flood may make the log grow before that: most alerts are over then, and the room is freed afterwards. */
+/** How far a flood may make the log grow before the rests get shorter. */
 const growth = 1.05;
-/** How far it may grow when small steps are slower than the flood. */
+/** How far the log may grow before the steps get longer. */
 const growthBehind = 1.1;
-/** A quarter faster than alerts come in, so that a log that has grown shrinks. */
+/** Removes a quarter faster than alerts come in, so a log that has grown shrinks. */
 const ahead = 1.25;
 const perRoundMs = 1_000;
-/** A lower rate counts as no alerts. */
 const leastPerSecond = 1;
 
 interface Step {
-  /** The time until the step was on disk. */
   wholeMs: number;
   /** The number of alerts that the step passed. */
   alerts: number;
   isGrowing: boolean;
 }
 
-/**
- * Chooses the rests. Alerts may wait for each step, so steps are few while alerts come in. If the log grows nevertheless, there are
- * as many as needed to remove faster than it grows. While nothing comes in, nothing waits.
- */
+/** Rests are long while alerts come in, as alerts wait for each step. A growing log shortens them. */
 function createPace(now: Now) {
   let round: { at: number; accepted: number } | undefined;
   let perSecond: number | undefined;
 
   return {
-    /** @param accepted the number of alerts that were ever accepted */
     note(accepted: number): void {
       round ??= { at: now(), accepted };
       const elapsedMs = now() - round.at;
@@ -172,7 +157,6 @@ function createPace(now: Now) {
       round = { at: now(), accepted };
     },
 
-    /** Nothing came in lately. */
     isAlone: () => perSecond !== undefined && perSecond < leastPerSecond,
 
     restAfter({ wholeMs, alerts, isGrowing }: Step): number {

@@ -6,13 +6,11 @@ import { createPoll } from "../core/poll.ts";
 import { restoresStateName, type WatchStore } from "../core/ports/watch.ts";
 import { errorText } from "../ground/text/error-text.ts";
 
-/** How often it is saved that the relay runs. */
 const everyMs = 60_000;
 /** A relay that did not wake for this long was asleep with its machine, or its clock was set. */
 const awayMs = 3 * 60_000;
 /** Every restart takes this long. */
 const leastDowntimeMs = 1_000;
-/** The longest time that any reader asks for. */
 const keptMs = 8 * 24 * 3_600_000;
 const mostDowntimes = 200;
 const stateName = "running";
@@ -25,10 +23,7 @@ const stateSchema = z.object({
 
 export type RunningTimes = Awaited<ReturnType<typeof openRunningTimes>>;
 
-/**
- * The times of the last eight days in which no relay ran on this store, the oldest first.
- * @param isRunning a relay runs now. Otherwise the time since the last one ran is included.
- */
+/** The times in which no relay ran, the oldest first. `isRunning` false: also the time since the last one ran. */
 export async function readDowntimes(
   store: Pick<WatchStore, "loadWatchState">,
   now: number,
@@ -47,19 +42,16 @@ async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number,
   return until - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: until }];
 }
 
-/** The times that the command `restore` has noted in the backup that it restored. */
+/** The times that `tocsin restore` has noted in the restored backup. */
 async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
   const known = restoresSchema.safeParse(await store.loadWatchState(restoresStateName)).data;
   return (known?.times ?? []).filter(({ toAt }) => toAt >= now - keptMs).map((time) => ({ ...time, restored: true }));
 }
 
-/**
- * Remembers when the relay ran. This is saved each minute, so that a start knows how long none did. Time in which this process ran
- * and did nothing counts as asleep: a clock that was set forward looks the same.
- */
+/** Saves each minute that the relay runs. A process that did nothing counts as asleep, like a clock that was set. */
 export async function openRunningTimes(deps: {
   store: WatchStore;
-  /** Since when some relay has run on this store, as far as it is known. Absent: only this one runs. Epoch milliseconds. */
+  /** Since when some relay has run on this store, epoch milliseconds. Absent: only this one runs. */
   ranSince?(): number;
   clock: Clock;
   log: Log;
@@ -83,7 +75,6 @@ export async function openRunningTimes(deps: {
   return {
     /** The oldest first, with a precision of a minute. */
     downtimes: () => [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt),
-    /** Until `stop` is aborted. Never rejects. */
     async run(stop: AbortSignal): Promise<void> {
       const onFailed = (error: unknown) => {
         if (!stop.aborted) log.error("running.unsaved", { error: errorText(error) });

@@ -22,19 +22,16 @@ interface ShapeRecord extends FollowedShape {
 export interface Kind extends Followed {
   /** Counted from 1. A number is never used again. */
   number: number;
-  /** The title of its first body. */
   title: string;
-  /** The sender's name for itself. */
   source?: string;
   /** The source whose hook the bodies come by. Absent: the account's hook. */
   hook?: string;
   count: number;
   firstAt: number;
   lastAt: number;
-  /** The places, by type and path. */
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
-  /** Words in the place of a severity that are unknown and were reported. */
+  /** Unknown words in the place of a severity that were reported. */
   newWords: string[];
 }
 
@@ -42,32 +39,29 @@ type KindLabel = Pick<Kind, "title" | "source" | "hook">;
 
 type TellableKind = Pick<Kind, "number" | "title" | "source" | "hook">;
 
-/** A kind of body has changed where facts or routes read. */
 export interface Drift extends Loss {
   kind: TellableKind;
 }
 
-/** A kind of body has an unknown word where its severity was read. */
 export interface NewWord extends SeverityWord {
   kind: TellableKind;
   /** No further word of this kind is reported. */
   isLast: boolean;
 }
 
-/** The limits of all kinds together. The shapes that were least recently seen are dropped first. */
+/** The limits of all kinds together. The shapes that were seen least recently are dropped first. */
 const maxPlacesOfShapes = 20_000;
 const maxPlaces = 5_000;
 const maxShapes = 1_000;
 const maxKinds = 100;
 const maxLabel = 120;
-/** A sender that writes any text there makes no further notices. */
+/** The most new words of a kind: some senders write any text there. */
 export const maxNewWords = 5;
-/** The share of common names that makes two shapes one kind, wherever the names are in a body. */
+/** The share of common names that makes two shapes one kind. The names may be anywhere in a body. */
 const leastLikeness = 0.5;
-/** With this few names in two shapes one common name is enough: otherwise a renamed one of two names would make another kind. */
+/** Up to so few names in two shapes one common name is enough: a renamed one of two must not make another kind. */
 const mostOfSmall = 3;
 
-/** Counts of bodies that are not followed. */
 export interface Unfollowed {
   /** Bodies of an unknown shape, when too many others are known. */
   unknown: number;
@@ -86,7 +80,6 @@ export interface ShapeCatalogueOptions {
 
 /**
  * The shapes that have come, by kinds of bodies, and the changes of each kind. In memory, bounded, without effects.
- *
  *     a shape that is known ──▶ counted
  *     a new one ──▶ the kind with the likest shape, or a new kind
  *                       └─ a read place is missing: see `followPlaces`
@@ -107,8 +100,7 @@ export class ShapeCatalogue {
   }
 
   /**
-   * @param hook the source by whose hook they came: shapes of two hooks are different, however similar. Absent: the account's
-   *   hook
+   * @param hook the source by whose hook they came. Two hooks never share a shape. Absent: the account's hook
    * @returns the news to report now. A request counts once, however many similar alerts it has
    */
   note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
@@ -203,7 +195,7 @@ export class ShapeCatalogue {
     return kind;
   }
 
-  /** The kind with the most similar shape, if that is similar enough. Between two, the one that was seen more often. */
+  /** The kind with the most similar shape, if that is similar enough. Between two: the more frequent one. */
   #likest(names: ReadonlySet<string>, hook: string | undefined): Kind | undefined {
     let best: { kind: Kind; likeness: number } | undefined;
     for (const kind of this.#kinds) {
@@ -242,7 +234,7 @@ export class ShapeCatalogue {
     this.#kinds = this.#kinds.filter((other) => other !== kind);
   }
 
-  /** Places that are read anew are known again when each shape has come and was described. Until then none counts as missing. */
+  /** After a change of what is read, no place counts as missing until each shape has come and was described. */
   #restore({ nextNumber, unfollowed, kinds }: SavedCatalogue): void {
     const { isReadAnew = false } = this.options;
     this.#nextNumber = nextNumber;
@@ -269,7 +261,6 @@ export class ShapeCatalogue {
     }
   }
 
-  /** As JSON. Shapes refer to their places by position. */
   save(): SavedCatalogue {
     const kinds = this.#kinds.map(({ places, shapes, read: _read, ...rest }) => {
       const list = [...places.values()];

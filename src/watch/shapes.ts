@@ -18,7 +18,7 @@ export interface ShapeWatchDeps extends WatchDeps {
   askForShape(id: string): void;
   /** A loss of the places that they read is reported. */
   routes: Route[];
-  /** Where facts are looked for, as text. When it has changed, the former places no longer count. */
+  /** Where facts are looked for, as text. When it has changed, the saved places no longer count. */
   readBy: string;
 }
 
@@ -26,19 +26,16 @@ export type ShapeWatch = Awaited<ReturnType<typeof openShapeWatch>>;
 
 /** Counts of this time may be lost with the process. Reported news is not. */
 const saveEveryMs = 60_000;
-/** The most notices that wait for a store that is away. */
 const maxPending = 50;
 
 /** A catalogue that cannot be read is ignored. One of another version says so itself. */
 const memorySchema = z.custom<{
   catalogue?: SavedCatalogue;
   readBy: string;
-  /** Notices that are written and not sent yet. */
   pending: AlertFacts[];
 }>((saved) => Array.isArray((saved as { pending?: unknown } | undefined)?.pending));
 type Memory = z.infer<typeof memorySchema>;
 
-/** Follows the shapes of incoming bodies, and sends people a notice when a shape loses a place that is read. */
 export async function openShapeWatch(deps: ShapeWatchDeps) {
   const rules = new ShapeRules(deps);
   const watch = await Watch.open(rules, deps);
@@ -87,12 +84,10 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
       this.#catalogue = this.#openCatalogue(catalogue, readBy);
       this.#pending = pending;
     } catch (error) {
-      // Alerts do not wait for it.
       logFailure(this.deps.log, "shapes.not_loaded")(error);
     }
   }
 
-  /** True: a notice is due. */
   note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): boolean {
     this.#isDirty = true;
     try {
@@ -118,7 +113,6 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   async look(watch: Watch<Memory, ShapesView>): Promise<void> {
     for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
       await watch.tell(next, this.#toMemory(this.#pending.slice(1)));
-      // Further ones may have come meanwhile.
       this.#pending = this.#pending.slice(1);
     }
     if (Math.abs(this.deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);
@@ -184,7 +178,7 @@ function alertsOf({ title, source }: Drift["kind"]): string {
   return source === undefined ? `alerts like “${cut(title, 80)}”` : `alerts of ${cut(source, 80)}`;
 }
 
-/** Names the routes that no longer match, and what to write. The word is the only value of a body in a notice. */
+/** Names the routes that no longer match, and what to write. No other value of a body is in a notice. */
 function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers): Said {
   const routes = readers.ofFact("severity");
   const place = kind.hook === undefined ? "mapping:" : `sources.${kind.hook}.mapping:`;
@@ -203,7 +197,7 @@ function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers
   };
 }
 
-/** Names the lost places, the consequences, and what to do. It has only paths and titles, and no value of a body. */
+/** Names the lost places, the consequences, and what to do. No value of a body is in it. */
 function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): Said {
   const what = alertsOf(kind);
   const [first] = lost;
@@ -239,7 +233,7 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** "payload.level is gone. Read from it: severity (not found now). Routes that ask for it: critical." */
+/** Writes "payload.level is gone. Read from it: severity (not found now). Routes that ask for it: critical." */
 function describeLost(place: LostPlace, readers: Readers): string {
   const { path, facts, now } = place;
   const given = facts.map((fact) => {
@@ -263,7 +257,6 @@ function listNames(names: string[]): string {
   return names.length <= 10 ? names.join(", ") : `${names.slice(0, 10).join(", ")} and ${names.length - 10} more`;
 }
 
-/** Kinds that were seen last come first. */
 function viewShapes(catalogue: ShapeCatalogue, { ofPath, ofFact }: Readers): ShapesView {
   const kinds = [...catalogue.kinds()].sort((a, b) => b.lastAt - a.lastAt);
   return {

@@ -4,31 +4,27 @@ import type { SilenceRule } from "../core/rules.ts";
 import { createSlotRing, type SlotRing, slotMs, slotsKept } from "./slot-ring.ts";
 import { learnUsualQuiet, type Span, type UsualQuiet } from "./usual-quiet.ts";
 
-/** An alert of a sender, as routing has seen it. */
 export type Arrival = Omit<StoredArrival, "position">;
 
-/** The present state of one watch of silence. */
 export interface SilenceState {
   rule: SilenceRule;
   /** `hook`, `route:critical`, `source:Pyth`. */
   key: string;
-  /** Since when it is watched, or since when the alerts were stored that it has learned from. */
+  /** Since when it is watched. For `auto`: since the first stored alert that it has learned from. */
   since: number;
   last?: LastArrival;
   /** How long nothing has come while the relay ran, milliseconds. */
   quietMs: number;
   isSilent: boolean;
-  /** When people had a notice of the silence. */
   toldAt?: number;
   /** Absent for a fixed time. */
   learning?: { days: number; arrivals: number };
-  /** The longest usual quiet at these hours, counted from the last alert. Milliseconds. */
+  /** The longest usual quiet at these hours, counted from the last alert, milliseconds. */
   usualMs?: number;
   /** When people get a notice if nothing comes while the relay runs. */
   tellsAt?: number;
 }
 
-/** A notice, and the memory after it. */
 export interface SilenceNews {
   says: "silent" | "again";
   state: SilenceState;
@@ -45,7 +41,6 @@ interface Watched extends SavedWatch {
 
 /** A relay that did not look for this long was down, or its machine was asleep. */
 const awayMs = 3 * 60_000;
-/** How often the usual quiet is learned anew. */
 const learnEveryMs = 12 * 60 * 60_000;
 /** How often the counts are renewed while too little is known: people want to see them grow. */
 const countEveryMs = 10 * 60_000;
@@ -53,7 +48,7 @@ const countEveryMs = 10 * 60_000;
 const leastAutoMs = 3 * slotMs;
 const farBehindMs = 24 * 60 * 60_000;
 const keptAways = 100;
-/** After this number of silences within two weeks they are the sender's habit, and are learned from. */
+/** This many silences within two weeks are the sender's habit. They are then learned from. */
 const usualAfter = 3;
 const usualWithinMs = 14 * 24 * 60 * 60_000;
 
@@ -61,10 +56,7 @@ function keyOf({ of, name }: SilenceRule): string {
   return of === "hook" ? "hook" : `${of}:${name}`;
 }
 
-/**
- * The knowledge of each watch of silence: when something last came, the usual quiet, the sent notices. It is all in memory and
- * without effects, so that a test can pass ninety days. `silence.ts` drives it.
- */
+/** What is known of each watch of silence. Without effects, so a test can pass ninety days. `silence.ts` drives it. */
 export class SilenceBook {
   readonly #watches: Watched[];
   /** Watches without saved data, or without arrivals for `auto` to learn from. The log may have more. */
@@ -76,10 +68,7 @@ export class SilenceBook {
   #aways: Span[];
   #seenAt: number | undefined;
 
-  /**
-   * @param saved of `save` and `saveArrivals`. Anything else counts as nothing
-   * @param sources names of sources with their own hook, which say nothing about the account's hook
-   */
+  /** @param saved anything unreadable counts as nothing @param sources names of sources with their own hook */
   constructor(
     rules: SilenceRule[],
     saved: { state?: unknown; arrivals?: unknown },
@@ -104,12 +93,11 @@ export class SilenceBook {
     this.#isLearned = this.#unknown.length === 0;
   }
 
-  /** Keys of the watches for which the log is to be read. */
   get unknown(): string[] {
     return this.#unknown.map(({ key }) => key);
   }
 
-  /** Notes an alert that routing has seen. True: it ends a reported silence, so a look is due. */
+  /** True: the alert ends a reported silence, so a look is due. */
   note(arrival: Arrival): boolean {
     let isBack = false;
     for (const watch of this.#watches) {
@@ -123,7 +111,6 @@ export class SilenceBook {
     return isBack;
   }
 
-  /** Notes an alert of the log for the new watches. */
   noteStored(arrival: Arrival): void {
     for (const watch of this.#unknown) if (this.#isOf(watch, arrival)) touch(watch, arrival);
   }
@@ -132,22 +119,19 @@ export class SilenceBook {
     return of === "hook" ? !this.sources.has(source) : of === "source" ? source === name : routes.includes(name);
   }
 
-  /** Called when the log was read for the new watches, with the time of its first alert. */
+  /** Called after the log was read for the new watches. `firstAt`: the time of its first alert. */
   learnFrom(firstAt: number, now: number): void {
     for (const watch of this.#unknown) watch.since = Math.min(watch.since, firstAt);
     for (let slot = slotOf(firstAt); slot <= (this.#firstRan ?? slotOf(now)); slot += 1) this.#ran.add(slot);
     this.#isLearned = true;
   }
 
-  /** The time is far before the last look: the clock is probably wrong, as on a starting machine without a clock of its own. */
+  /** The time is far before the last look: the clock is probably wrong, as on a starting machine. */
   isFarBehind(now: number): boolean {
     return this.#seenAt !== undefined && now < this.#seenAt - farBehindMs;
   }
 
-  /**
-   * Notes that time has passed in which the relay could accept alerts. A time in which it could not is not counted against senders.
-   * Returns a function that takes this back.
-   */
+  /** Notes that the relay could accept alerts until now. Returns a function that takes the note back. */
   pass(now: number): () => void {
     const [seenAt, aways] = [this.#seenAt, this.#aways];
     if (seenAt !== undefined && now - seenAt > awayMs) this.#aways = [...aways, { from: seenAt, to: now }];
@@ -191,7 +175,6 @@ export class SilenceBook {
     return this.#watches.map((watch) => this.#stateOf(watch, now));
   }
 
-  /** The news that people do not have yet. */
   news(now: number): SilenceNews[] {
     return this.#watches.flatMap((watch): SilenceNews[] => {
       const { told } = watch;
@@ -274,7 +257,7 @@ export class SilenceBook {
 
   /** The arrivals to learn from. Some minutes may be missing. */
   saveArrivals(): z.infer<typeof arrivalsSchema> {
-    // Watches for which the log could not be read are left out, so that the next start reads it.
+    // Watches for which the log could not be read are left out, so the next start reads it.
     const kept = this.#watches.filter(
       (watch) => watch.rule.after === "auto" && (this.#isLearned || !this.#unknown.includes(watch)),
     );
@@ -298,9 +281,8 @@ type LastArrival = z.infer<typeof lastSchema>;
 const watchSchema = z.object({
   since: instant,
   last: lastSchema.optional(),
-  /** The reported silence. `back` is the first alert after it. */
+  /** The reported silence. `back`: the first alert after it. */
   told: z.object({ at: instant, last: lastSchema.optional(), back: lastSchema.optional() }).optional(),
-  /** Reported silences that are over. */
   ended: z.array(spanSchema),
 });
 type SavedWatch = z.infer<typeof watchSchema>;

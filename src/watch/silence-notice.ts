@@ -7,8 +7,8 @@ import type { SilenceNews } from "./silence-book.ts";
 const { full } = createTimeFormat("UTC");
 
 /**
- * @param context `link`: the page where people see it. `account`: one sentence on the account that should send. `hasSources`:
- *   other hooks than the account's exist
+ * @param context `link`: the page where people see it. `account`: one sentence on the account that should send.
+ * `hasSources`: other hooks than the account's exist
  */
 export function writeSilenceNotice(
   news: SilenceNews,

@@ -25,7 +25,6 @@ export interface SilenceDeps extends WatchDeps {
   describeAccount?(source?: string): string | undefined;
 }
 
-/** The parts of a judged alert that are used here. */
 interface JudgedAlert extends Omit<Arrival, "routes"> {
   origin: AlertOrigin;
   decisions: Decision[];
@@ -36,17 +35,16 @@ export type SilenceWatch = Awaited<ReturnType<typeof openSilenceWatch>>;
 const arrivalsName = "silence:arrivals";
 /** Arrivals that a kill loses count as time in which the relay did not run. */
 const saveArrivalsEveryMs = 10 * 60_000;
-/** A clock that has gone back by more than a day is believed after this number of looks, since forgotten data is lost. */
+/** After this many looks a clock that went back by more than a day is believed. Data of later times is lost then. */
 const looksUntilBelieved = 20;
 /** An alert that could not be routed for longer prevents no notice of a silence. */
 const longestUnroutedMs = 60 * 60_000;
-/** The log is read in small steps with rests between them, so that no reader has to wait. */
+/** The log is read in small steps with rests between them, so no reader has to wait. */
 const stepSize = 500;
 const restMs = 20;
 /** The most steps of one look in the log: where more has come, nothing is silent. */
 const mostSteps = 200;
 const memorySchema = silenceSchema.extend({
-  /** The next look reads the log after this position. */
   readTo: z
     .string()
     .transform((text) => text as Position)
@@ -54,16 +52,13 @@ const memorySchema = silenceSchema.extend({
 });
 type Memory = z.infer<typeof memorySchema>;
 
-/**
- * Sends people one notice when expected alerts do not come, and one when they come again. `silence-book.ts` and `usual-quiet.ts`
- * define silence and the usual quiet.
- */
+/** Sends notices when expected alerts stop and when they come again. `silence-book.ts` decides when. */
 export async function openSilenceWatch(deps: SilenceDeps) {
   const rules = new SilenceRules(deps);
   const watch = await Watch.open(rules, deps);
   await rules.begin(watch.memory);
   return {
-    /** Notes an alert that routing has judged. It costs a few comparisons. The same alert may be noted twice. */
+    /** Notes an alert after routing. Costs a few comparisons. The same alert may be noted twice. */
     note(alert: JudgedAlert): void {
       if (rules.note(alert)) watch.wake();
     },
@@ -110,10 +105,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     return origin === "hook" && this.#book.note({ id, receivedAt, source, routes });
   }
 
-  /**
-   * A new watch learns from the earlier alerts in the log.
-   * @returns false: it was stopped meanwhile, and saves nothing, so that the next start reads the log again
-   */
+  /** A new watch learns from the earlier alerts in the log. False: it was stopped meanwhile and saves nothing. */
   async learn(stop: AbortSignal): Promise<boolean> {
     if (!this.#isReading) return true;
     try {
@@ -152,10 +144,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     log.info("silence.learned", { alerts: count, watches: this.#book.unknown });
   }
 
-  /**
-   * Reads alerts that other relays have routed, and the former owner of this watch. An alert that one was storing during the last
-   * look was not visible then. Each look therefore begins where everything was routed at the former one.
-   */
+  /** Alerts that other relays have routed. One may appear late, so each look begins where the last one was complete. */
   async #readShared(stop: AbortSignal): Promise<void> {
     const { store, clock } = this.deps;
     const { routedUpTo } = await store.followArrivals(undefined, 0);
@@ -220,7 +209,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     await this.deps.store.saveWatchState({ name: arrivalsName, state: this.#book.saveArrivals() });
   }
 
-  /** Finds a mute in force that matches the notice itself. A mute of a source also mutes the watch of that source. */
+  /** Finds a mute in force that matches the notice. A mute of a source also mutes the watch of that source. */
   #findMute(rule: SilenceRule, facts: AlertFacts): Mute | undefined {
     const source = rule.of === "source" ? rule.name : facts.source;
     return findMuteOf({ ...facts, source }, this.deps.activeMutes());
@@ -256,7 +245,6 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   }
 }
 
-/** Takes a change back that could not be written. */
 async function orElse(takeBack: () => void, written: Promise<void>): Promise<void> {
   try {
     await written;

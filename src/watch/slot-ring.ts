@@ -6,16 +6,12 @@ export const slotsKept = 6 * 7 * slotsPerDay;
 
 export interface SavedRing {
   head: number;
-  /** Base64. */
   bits: string;
 }
 
 export type SlotRing = ReturnType<typeof createSlotRing>;
 
-/**
- * One bit for each slot of the latest six weeks. A slot is the number of five minutes since 1970.
- * @param saved of `save`. Anything else counts as an empty ring
- */
+/** One bit for each slot of five minutes since 1970, for six weeks. @param saved anything else: an empty ring */
 export function createSlotRing(saved?: unknown) {
   const bits = new Uint8Array(slotsKept / 8);
   let head = readSaved(saved, bits);
@@ -48,7 +44,6 @@ export function createSlotRing(saved?: unknown) {
       put(slot, true);
     },
     has,
-    /** The oldest slot. */
     first(): number | undefined {
       for (let slot = head - slotsKept + 1; slot <= head; slot += 1) if (has(slot)) return slot;
       return undefined;

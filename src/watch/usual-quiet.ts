@@ -1,6 +1,5 @@
 import { slotMs, slotsKept, slotsPerDay } from "./slot-ring.ts";
 
-/** A piece of time, epoch milliseconds. */
 export interface Span {
   from: number;
   to: number;
@@ -11,11 +10,9 @@ export interface QuietHistory {
   ran(slot: number): boolean;
   /** The latest slot that counts: the one of the last arrival. */
   lastSlot: number;
-  /** Reported silences, which are not learned from. */
   skipped: Span[];
 }
 
-/** The usual quiet, or how much of it is known. */
 export type UsualQuiet =
   | { kind: "learning" /** Whole days with the relay running. */; days: number; arrivals: number }
   | {
@@ -24,7 +21,6 @@ export type UsualQuiet =
       weigh(spans: Span[]): number;
       /** When the quiet since a time reaches a weight, epoch milliseconds. */
       reaches(weight: number, from: number): number;
-      /** The weight of the longest quiet of the last weeks. */
       longest: number;
       /** From this weight on the quiet is no chance. */
       limit: number;
@@ -32,7 +28,6 @@ export type UsualQuiet =
 
 export const daysNeeded = 14;
 export const arrivalsNeeded = 30;
-/** The limit allows one false alarm in this many years. */
 const yearsPerFalseAlarm = 5;
 /** The limit is between these multiples of the longest quiet of the last weeks. */
 const leastOverLongest = 1.5;
@@ -46,13 +41,13 @@ const widths = [1, 2, 3, 4, 6, 8, 12, 24];
 
 /**
  * The usual quiet of one sender. Pure.
- *
- * Quiet is not measured by the clock alone. Each five minutes weigh as much as usually comes in them at that hour of the week: a
- * night in which nothing ever comes weighs next to nothing, and a busy noon weighs in full. In this measure the quiet pieces of the
- * last six weeks can be compared, whenever they were. The longest of them show how fast longer ones become rare: their excess over
- * a bound is taken as exponential, which Poisson arrivals and clusters of arrivals give. The limit is the weight that is passed
- * once in five years. It is kept between 1.5 and 2.5 times the longest piece. A tail that was estimated too short then raises no
- * alarm, and one that was estimated too long is not silent for ever.
+ * Each five minutes weigh as much as usually comes in them at that hour of the week: a night in which nothing ever
+ * comes weighs next to nothing, and a busy noon weighs in full. In this measure the quiet pieces of the last six weeks
+ * can be compared.
+ * The longest pieces show how fast longer ones become rare: their excess over a bound is taken as exponential, as
+ * Poisson arrivals and clusters of arrivals give it. The limit is the weight that is passed once in five years. It is
+ * kept between 1.5 and 2.5 times the longest piece. A tail that was estimated too short then raises no alarm, and one
+ * that was estimated too long is not silent for ever.
  */
 export function learnUsualQuiet(history: QuietHistory): UsualQuiet {
   const slots = countedSlots(history);
@@ -106,7 +101,6 @@ function learnRates(slots: number[], came: (slot: number) => boolean, arrivals: 
   });
 }
 
-/** The weights from arrival to arrival, the heaviest first. */
 function listGaps(slots: number[], came: (slot: number) => boolean, rates: Float64Array): number[] {
   const gaps: number[] = [];
   let weight = 0;
@@ -121,15 +115,12 @@ function listGaps(slots: number[], came: (slot: number) => boolean, rates: Float
   return gaps.sort((a, b) => b - a);
 }
 
-/**
- * The weight that is passed once in `period` days. It follows from the excesses of the heaviest gaps over a bound: a generalized
- * Pareto distribution by its moments, or an exponential one where the excesses scatter no more than that.
- */
+/** Fits the heaviest gaps over a bound by their moments: a generalized Pareto or an exponential distribution. */
 function weightOnceIn(period: number, gaps: number[], days: number): number {
   const count = Math.min(50, Math.floor(gaps.length / 5));
   const bound = gaps[count] ?? 0;
   const excesses = gaps.slice(0, count).map((gap) => gap - bound);
-  // One standard error more than measured, so that few gaps alarm later and not sooner.
+  // One standard error more than measured: few gaps then alarm later, not sooner.
   const mean = (excesses.reduce((sum, excess) => sum + excess, 0) / count) * (1 + 1 / Math.sqrt(count));
   const variance = excesses.reduce((sum, excess) => sum + (excess - mean) ** 2, 0) / count;
   const shape = Math.min(heaviestTail, 0.5 * (1 - mean ** 2 / variance));

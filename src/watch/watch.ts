@@ -19,8 +19,8 @@ export interface ShownDuty<View = WatchView> extends Duty {
 }
 
 /**
- * The part of a watch that is its own: what it looks at, remembers and reports. `Watch` does the rest for all of them.
- * @typeParam Memory the data after a restart, so that no notice is repeated. JSON
+ * What one watch looks at, remembers and reports. `Watch` does the rest for all of them.
+ * @typeParam Memory the data after a restart, so no notice is repeated. JSON
  * @typeParam View the data for page and API
  */
 export interface WatchRules<Memory, View = WatchView> {
@@ -30,11 +30,11 @@ export interface WatchRules<Memory, View = WatchView> {
   memory: z.ZodType<Memory>;
   /** The memory where none was saved, or none that can be read. */
   empty: Memory;
-  /** The time between two looks. A function is asked after each look. Milliseconds. */
+  /** The time between two looks, milliseconds. A function is asked after each look. */
   everyMs: number | (() => number);
-  /** The time from the start to the first look. Default: none. Milliseconds. */
+  /** The time from the start to the first look, milliseconds. Default: none. */
   firstAfterMs?: number;
-  /** One look. It keeps and reports its findings by `watch`. Rejects as the store does, and is then repeated. */
+  /** One look. Keeps and reports its findings by `watch`. Rejects as the store does, and is then repeated. */
   look(watch: Watch<Memory, View>, stop: AbortSignal): Promise<void>;
   view(memory: Memory): View;
 }
@@ -43,17 +43,15 @@ export interface WatchDeps {
   store: WatchStore;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** The mutes in force now. Default: none. */
   activeMutes?(): Mute[];
-  /** The page's address for people. */
   publicUrl: string;
   clock: Pick<Clock, "now" | "sleep">;
   log: Log;
 }
 
 /**
- * Loads the memory, looks again and again, and sends notices. A notice and its memory are written in one step, and kept here only
- * then. After a failure or a kill both are there, or neither, and the next look repeats the notice.
+ * Looks again and again, and sends notices. A notice and its memory are written in one step. After a failure or a kill
+ * both are there, or the next look repeats the notice.
  */
 export class Watch<Memory, View = WatchView> {
   readonly rules: WatchRules<Memory, View>;
@@ -73,7 +71,6 @@ export class Watch<Memory, View = WatchView> {
     return watch;
   }
 
-  /** The first look loads the memory. */
   constructor(rules: WatchRules<Memory, View>, deps: WatchDeps) {
     this.rules = rules;
     this.#deps = deps;
@@ -115,9 +112,8 @@ export class Watch<Memory, View = WatchView> {
 
   /**
    * Sends a notice, and saves the memory after it. Rejects as `keep` does.
-   * @param facts undefined: no notice, and only the memory is saved
-   * @param muted the memory that is saved instead where a mute matches the notice, which is then not sent. Absent: no mute
-   *   applies
+   * @param facts undefined: only the memory is saved
+   * @param muted the memory to save where a mute matches the notice, which is then not sent. Absent: no mute applies
    */
   async tell(facts: AlertFacts | undefined, memory: Memory, muted?: Memory): Promise<void> {
     if (facts === undefined) return this.keep(memory);
@@ -134,7 +130,7 @@ export class Watch<Memory, View = WatchView> {
   }
 }
 
-/** The first of these mutes that matches a notice. A mute that cannot be read mutes nothing, as for alerts. */
+/** The first mute that matches the notice. A mute that cannot be read mutes nothing, as for alerts. */
 export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
   return mutes.find(({ matchers, isDisabled }) => {
     if (isDisabled) return false;

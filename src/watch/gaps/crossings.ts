@@ -4,7 +4,6 @@ import type { Sighting } from "./sightings.ts";
 
 /** A change of a condition between two records: it began to hold, or ended. */
 export interface Crossing {
-  /** Whether the condition holds from then on. */
   holds: boolean;
   /** The crossing came after `fromAt`, at or before `toAt`. */
   fromAt: number;
@@ -13,15 +12,14 @@ export interface Crossing {
   dueUntil: number;
   before: number;
   after: number;
-  /** One side, before the crossing or after it up to the next, was so brief that the service may not have seen it. */
+  /** The time before or after the crossing was so brief that the service may have missed one of the two states. */
   isBrief: boolean;
-  /** No alert shows that the service has seen that side. */
+  /** No alert shows that the service has seen the brief state. */
   mayBeUnseen: boolean;
   /** Other records are missing between the two. */
   hasHole: boolean;
-  /** The alert that reported it. Absent: none did. */
   answer?: Sighting;
-  /** The time since the rule's last alert or missing alert of the same kind, and of any kind. Absent: there was none before. */
+  /** The time since the rule last had an alert due: of the same turn, and of any. Absent: never before. */
   since?: SinceLast;
 }
 
@@ -31,17 +29,15 @@ export interface SinceLast {
 }
 
 export interface CrossingsFound {
-  /** In the order of time. */
   crossings: Crossing[];
-  /** The alerts, each at its place, see `inTheirPlace`. */
+  /** The alerts of the rule, placed by `inTheirPlace`. */
   told: readonly Sighting[];
-  /** The usual time between two records. */
   everyMs: number;
 }
 
 /** A time without a record that is this many usual steps long is a hole. */
 const holeFactor = 2.5;
-/** A share of the time between two records: where the service looks more often, one record counts for the time around it. */
+/** A share of the time between two records. A service that looks more often sees changes between records. */
 const oftenShare = 1 / 50;
 /** In usual steps from record to record. */
 const clearPeak = 0.5;
@@ -50,17 +46,17 @@ const leastLookMs = 1_000;
 const leastLateMs = 60_000;
 const mostLateMs = 10 * 60_000;
 
-/** What the records show of the time since the condition last changed. */
+/** The time since the condition last changed. */
 interface Side {
   /** The greatest distance from the threshold, in usual steps from record to record. */
   peak: number;
   firstAt: number;
   lastAt: number;
-  /** An alert has reported this side, so the service has seen it. */
+  /** An alert has reported this change, so the service has seen it. */
   isTold: boolean;
 }
 
-/** The condition at a time: known from a record, or from an alert. */
+/** The condition at a time, known from a record or from an alert. */
 interface Known extends HistoryPoint {
   holds: boolean;
   side: Side;
@@ -68,9 +64,8 @@ interface Known extends HistoryPoint {
 }
 
 /**
- * Walks through records and alerts in the order of time, as one sequence of states of the condition. Where a record shows another
- * state than the one before, an alert should have reported it. Pure.
- *
+ * Walks through records and alerts in the order of time. An alert should have reported each record that shows another
+ * state of the condition than the record before. Pure.
  * @param points in the order of time, each time once
  * @param told alerts of this rule, in the order of time
  * @param lookMs an upper bound for the time between two looks of the service at its conditions, see `lookTimeOf`
@@ -93,7 +88,7 @@ export function findCrossings(
   const turn = [{}, {}] as [Known, Known];
   let record: Known | undefined;
   let known: Known | undefined;
-  /** The last alert that does not name its turn. It belongs to the turn that the records show then. */
+  /** The last alert that does not name its turn. It belongs to the next crossing in the records. */
   let unclear: Sighting | undefined;
 
   /** Notes that an alert was due, and returns the time since the one before. */
@@ -114,7 +109,7 @@ export function findCrossings(
     const last = crossings.at(-1);
     if (known?.holds !== holds)
       known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, since } };
-    // The alert repeats what the records have shown, so it is the due report, however late.
+    // The records have already shown this crossing, so the alert reports it, however late.
     else if (last?.holds === holds && last.answer === undefined && at <= last.toAt + mostDatedLateMs)
       last.answer = sighting;
   }
@@ -128,7 +123,7 @@ export function findCrossings(
     const side = known?.holds === holds ? known.side : sideAt(at);
     side.lastAt = at;
     side.peak = Math.max(side.peak, Math.abs(value - rule.threshold) / usualStep);
-    // Two objects take turns: otherwise a week of records of each rule would leave millions of objects.
+    // Two objects take turns. A new object for each record would make millions for a week of records.
     record = Object.assign(record === turn[0] ? turn[1] : turn[0], { at, value, holds, side });
     if (before !== undefined && known !== undefined) {
       const isTold = known.holds === holds;
@@ -169,14 +164,11 @@ export function findCrossings(
   return { crossings, told: sightings, everyMs };
 }
 
-/** The number of alerts that show that a sender dates them late, and how late. */
+/** At least three alerts must be dated late, and by half an hour at most. */
 const leastDated = 3;
 const mostDatedLateMs = 30 * 60_000;
 
-/**
- * Some senders date an alert when they send it, minutes after the crossing. Where nearly all alerts of a rule follow their
- * crossings by about the same time, that time is subtracted.
- */
+/** Some senders date an alert minutes after its crossing. A lateness that nearly all alerts share is subtracted. */
 function inTheirPlace(
   rule: GapRule,
   levels: readonly HistoryPoint[],
@@ -198,11 +190,9 @@ function inTheirPlace(
   const usualMs = median(behind);
   const alike = behind.filter((ms) => Math.abs(ms - usualMs) <= lateMs).length;
   if (alike < leastDated || alike < told.length * 0.8 || usualMs <= lateMs || usualMs > mostDatedLateMs) return told;
-  // The record that shows a crossing comes after it.
   return told.map((sighting) => ({ ...sighting, at: sighting.at - usualMs }));
 }
 
-/** The place of the first element that is not before `at`. */
 export function firstFrom<T>(sorted: readonly T[], at: number, atOf: (one: T) => number): number {
   let low = 0;
   let high = sorted.length;
@@ -220,15 +210,12 @@ function sideAt(at: number): Side {
 
 function isBrief({ peak, firstAt, lastAt }: Side, everyMs: number, lookMs: number): boolean {
   const isLong = lastAt - firstAt >= 2 * lookMs;
-  // Records near the threshold do not show the time between them, in which the service may have looked.
+  // The service may have looked between two records near the threshold, where the value is unknown.
   if (lookMs > everyMs * oftenShare) return !isLong || peak < clearPeak;
   return !isLong && peak * everyMs < 2 * lookMs;
 }
 
-/**
- * An upper bound for the time between two looks of the service: the shortest time in which any rule has reported one turn and then
- * the other. The service may look more often, which shows where rules tremble. Infinite before any rule did.
- */
+/** The shortest time between the two turns of any rule: the service looks at least that often. Infinite without any. */
 export function lookTimeOf(sightings: Iterable<readonly Sighting[]>): number {
   let shortestMs = Number.POSITIVE_INFINITY;
   for (const ofRule of sightings) {
@@ -247,7 +234,7 @@ function holdsAt({ kind, threshold }: GapRule, value: number): boolean | undefin
   return kind === "below" ? value < threshold : value > threshold;
 }
 
-/** The change of each record from the one a window before, in percent. A record without such a one is left out. */
+/** The change of each record from the one a window before, in percent. A record without an earlier one is left out. */
 function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPoint[] {
   const everyMs = usualStepOf(points, ({ at }) => at);
   const changes: HistoryPoint[] = [];
@@ -262,10 +249,9 @@ function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPo
   return changes;
 }
 
-/** The most steps that are looked at for the usual one: weeks of records of each rule are looked at again and again. */
+/** The most steps that are sampled for the usual one: each look at the alerts reads weeks of records. */
 const mostSteps = 300;
 
-/** The median of the steps between neighbours. */
 function usualStepOf(points: readonly HistoryPoint[], of: (point: HistoryPoint) => number): number {
   const steps: number[] = [];
   const stride = Math.ceil(points.length / mostSteps);

@@ -9,59 +9,54 @@ import type { GapRule } from "./read-subscriptions.ts";
 export interface Due {
   rule: GapRule;
   crossing: Crossing;
-  /** The rule's crossings of the same turn, and those of the other turn. */
+  /** The rule's crossings of the same turn (began or ended), and those of the other turn. */
   past: Past;
   otherPast: Past;
-  /** It follows another crossing more closely than any that brought an alert: the rule may rest then. */
+  /** Follows another crossing more closely than any that brought an alert. The rule may rest then. */
   isClose: boolean;
 }
 
 /** Crossings in a row without an alert, too many for chance. */
 export interface FoundOutage {
   lost: Due[];
-  /** The crossings in between that brought an alert. */
   answered: Due[];
   /** The only rule that fell silent while others were answered. Absent: the whole account did. */
   rule?: GapRule;
   /** The chance that as many stay unanswered when nothing is wrong. */
   chance: number;
-  /** The number of different changes of metrics in it: several rules may follow the same change. */
+  /** The number of different changes of metrics: several rules may follow the same change. */
   events: number;
-  /** When the first alert after it arrived. Absent: none has. */
   comesAgainAt?: number;
 }
 
 export type Judged = ReturnType<typeof findOutages>;
 
-/** A notice needs odds of 1 to at least this number. */
 const leastOdds = 1000;
 const leastScore = Math.log(leastOdds);
 /** The share of due alerts that an outage loses: a few arrive. */
 const lossShare = 0.9;
 /** Brief crossings count where the service misses a smaller share of them than this. */
 const mostUnseen = 0.2;
-/** The least chance of silence for a brief crossing of a single rule, however few were missed: the rule may tremble. */
+/** The least chance of silence for a brief crossing of a single rule: its metric may tremble around the threshold. */
 const leastUnseenOfOne = 0.25;
 /** The arrivals in a row that end an outage. */
 const arrivalsThatEnd = 3;
 /** A loss within this time after an outage belongs to it. */
 const togetherMs = 3_600_000;
-/** How often a rule that has never been seen to rest would rest, where it must be resting now. */
+/** The assumed chance that a rule rests at a crossing that `isClose`. */
 const restShare = 0.15;
 const rounds = 4;
 
 /**
- * Finds the outages among all crossings. Each crossing has a weight: how much likelier it is during an outage than when nothing is
- * wrong. An unanswered one adds ln(0.9 / chance that it is silent anyway). An answered one subtracts the evidence of its arrival
- * against an outage. The stretch with the greatest sum is an outage where the odds are 1 to 1,000 or more. The crossings of all
- * rules come first, so that a loss of everything shows within a few of them. Only stretches of several rules count there. The
- * crossings of each rule come next, for a rule that fell silent alone.
- *
- * Silence in an outage of the account is no habit of the rules: the habits are learned anew without it, and the walk is repeated
- * until nothing changes. Silence of a single rule stays in its past: after a first silence a second one is no surprise. Pure.
- *
+ * Finds the outages among all crossings. Each crossing gets a score: how much likelier it is during an outage than when
+ * nothing is wrong. An unanswered one adds ln(0.9 / chance that it is silent anyway), an answered one subtracts. The
+ * stretch with the greatest sum is an outage where the odds are 1 to 1,000 or more.
+ * The first walk covers the crossings of all rules, so a loss of everything shows within a few of them. Only stretches
+ * of several metrics count there. Silence in an outage of the account is no habit of the rules: the habits are learned
+ * anew without it, and the walk is repeated until nothing changes. The second walk covers each rule alone. Silence of a
+ * single rule stays in its past, so a second silence is no surprise. Pure.
  * @param dues in the order of time
- * @param ends an outage begins after such an end or ends before it: a loss after a reported end is reported anew
+ * @param ends the reported ends of outages. No outage spans one, so a later loss is reported anew
  */
 export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []) {
   const sorted = ends.toSorted((a, b) => a.at - b.at);
@@ -89,31 +84,30 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
     return runs.map((run) => ({ ...run, rule }));
   });
   const together = new Map(ofOne.flatMap(({ lost }) => lost.map((due) => [due, lost] as const)));
-  /** The number of crossings of a past that are lost together with it. */
+  /** The number of crossings of a past in the same outage of a single rule as `due`. */
   const lostOf = (due: Due, past: Past) =>
     together.get(due)?.filter((one) => one.past === past && model.ownOf(one) > 0).length;
   return {
     outages: [...ofAll, ...ofOne],
-    /** The chance that this crossing brought no alert by the habit of its rule, or since the service did not see it. */
+    /** The chance that the crossing brought no alert, by its rule's habit or unseen by the service. */
     habitOf: (due: Due) => model.habit(due, lostOf(due, due.past) ?? model.ownOf(due), lostOf(due, due.otherPast) ?? 0),
-    /** The same, or by noise: the service loses single alerts now and then. */
+    /** `habitOf`, or by noise: the service loses single alerts now and then. */
     silenceOf: (due: Due) => model.silence(due, model.ownOf(due), 0),
-    /** The number of other due crossings of its past, without those that are lost together with it. */
+    /** The number of due crossings of the same past outside this outage. */
     othersOf: (due: Due) => due.past.due - (lostOf(due, due.past) ?? model.ownOf(due)),
   };
 }
 
 type Model = ReturnType<typeof weigh>;
 
-/** @param explained by an outage: they are no sign of the habits */
 function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const pasts = new Set(dues.map(({ past }) => past));
   const counted = new Set<Due>();
   const countedBrief = new Set<Due>();
   for (const past of pasts) Object.assign(past, { due: 0, answered: 0, unseen: 0 });
-  /** Crossings so brief that the service may not see them, by turn: the condition began, or it ended. */
+  /** Crossings so brief that the service may not see them, by turn. */
   const brief = { true: { due: 1, unseen: 0 }, false: { due: 1, unseen: 0 } };
-  /** Whether a crossing is unanswered since the last alert, by turn. A stretch counts once, since it may have one reason. */
+  /** Unanswered crossings since the last alert, by turn. Several in a row may have one reason, and count once. */
   let silent = { true: false, false: false };
   for (const due of dues) {
     const { crossing, past } = due;
@@ -137,7 +131,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
   const rules = new Map(dues.map(({ rule, past, otherPast }) => [rule, [past, otherPast] as const]));
   const habits = learnHabits([...rules.values()]);
 
-  /** See `Judged`. `own` and `other`: the numbers of unanswered crossings of the two turns that are not to count. */
+  /** `own` and `other`: the numbers of unanswered crossings of the two turns that are left out of the count. */
   function habit(due: Due, own: number, other: number): number {
     const { crossing, past, otherPast, isClose } = due;
     const ofTurn = brief[`${crossing.holds}`];
@@ -160,9 +154,9 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
 }
 
 /**
- * The stretches of a list whose weight is great enough.
- * @param leastUnseen the least chance for a brief crossing
- * @param ends no stretch contains one of them
+ * The stretches of a list whose score is great enough.
+ * @param leastUnseen the least chance of silence for a brief crossing
+ * @param ends no stretch spans one of them
  */
 function findRuns(
   dues: readonly Due[],
@@ -192,12 +186,12 @@ function findRuns(
       if (run.score <= 0 || run.arrivals >= arrivalsThatEnd) end();
       continue;
     }
-    // Crossings that were taken out of the past as explained count again, one after another.
+    // Explained crossings are not in the past. Here each one counts for the next.
     const [before, otherBefore] = [past, otherPast].map((one) => run.silent.get(one) ?? 0) as [number, number];
     const isExplained = model.isExplained(due);
     const chance = isExplained ? model.silence(due, -before, -otherBefore) : model.silence(due, model.ownOf(due), 0);
     if (isExplained && !crossing.mayBeUnseen) run.silent.set(past, before + 1);
-    // When the market trembles, the service misses such crossings of many rules at once.
+    // When the market trembles, the service misses brief crossings of many rules at once.
     const isWeak = crossing.mayBeUnseen && chance > mostUnseen;
     const least = crossing.mayBeUnseen ? leastUnseen : 0;
     const event = `${metricOf(due)} ${crossing.toAt}`;
@@ -220,7 +214,6 @@ function startRun() {
   return {
     list: [] as Due[],
     score: 0,
-    /** The greatest score so far, with the length of the list at that time. */
     best: 0,
     length: 0,
     bestEvents: 0,

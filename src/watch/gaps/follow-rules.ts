@@ -6,15 +6,15 @@ import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from ".
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
-/** The time at which people had the notice that alerts come again. */
+/** When people had the notice that alerts come again. */
 export interface ToldEnd {
   at: number;
-  /** The end concerns only these rules, see `ruleOfTurn`. Absent: the account. */
+  /** The rules that the end concerns, see `ruleOfTurn`. Absent: the account. */
   rules?: ReadonlySet<string>;
 }
 
 export interface GapEvidence {
-  /** The time that is judged. Earlier records and alerts only show how the rules behave. */
+  /** The start of the judged time. Earlier records and alerts only show how the rules behave. */
   since: number;
   until: number;
   now: number;
@@ -22,14 +22,13 @@ export interface GapEvidence {
   subscriptions: ReadSubscriptions | { failed: string };
   /** The history of each metric, by the metric's key. A text: the reason why there is none. */
   histories: ReadonlyMap<string, { points: readonly HistoryPoint[]; unread: number } | string>;
-  /** In any order. */
   sightings: readonly Sighting[];
   downtimes: readonly Downtime[];
   /** Alerts before this instant may have been removed from the log. Default: none were removed. */
   logSince?: number;
   /** Alerts that came then or later are stored but not read yet. Absent: all are read. */
   unreadSince?: number;
-  /** Ends that people know of: a loss after an end is no part of the loss before it. */
+  /** The ends that people know of. A loss after an end is another loss than the one before it. */
   ends?: readonly ToldEnd[];
   /** Times in which the people who run this relay had the account send nothing here. */
   offs?: readonly Downtime[];
@@ -39,7 +38,7 @@ export interface GapEvidence {
 const staleMs = 3_600_000;
 const mostHoles = 3;
 
-/** Finds each rule whose alerts and records can be compared, with its crossings, and the alerts that belong to no rule. */
+/** Finds the rules whose alerts and records can be compared, their crossings, and the alerts of no rule. */
 export function followRules(
   evidence: GapEvidence,
   reasons: Reasons,
@@ -47,7 +46,7 @@ export function followRules(
   const rules = collectRules(evidence, reasons);
   const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
   const lookMs = lookTimeOf(ofRule.values());
-  // Before the first of their alerts the service may have sent nothing here.
+  // Before the log's first alert of this account, the service may have sent nothing here.
   const logBeganAt = Math.max(
     evidence.logSince ?? 0,
     Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
@@ -93,7 +92,6 @@ export function followRules(
   return { judged, unmatched: others };
 }
 
-/** Describes the missing part of a history. */
 function describeLimit(
   { points, unread }: { points: readonly HistoryPoint[]; unread: number },
   everyMs: number,
@@ -125,18 +123,17 @@ export interface JudgedRule {
   rule: GapRule;
   told: readonly Sighting[];
   found: CrossingsFound;
-  /** Crossings for which no alert was due. */
   notDue: readonly Crossing[];
 }
 
-/** The rules of the subscriptions, and those that alerts reveal where a subscription could not be read. */
+/** The rules of the subscriptions. Where a subscription is unreadable: the rules that alerts reveal. */
 function collectRules({ subscriptions, sightings, histories }: GapEvidence, reasons: Reasons): GapRule[] {
   const isKey = (word: string) => histories.has(word);
   if ("failed" in subscriptions) return revealRules(sightings, isKey);
   const { rules, unread } = subscriptions;
   if (unread.length === 0) return rules;
   const keys = new Set(unread.map(({ metricKey }) => metricKey));
-  // A rule without a subscription is over. A subscription that could not be read may be the one that alerts reveal.
+  // A rule without a subscription is over. Alerts may reveal the rule of an unreadable subscription.
   const revealed = revealRules(attribute(rules, sightings).others, isKey).filter(
     ({ metricKey }) => keys.has(metricKey) || keys.has(undefined),
   );
@@ -145,7 +142,7 @@ function collectRules({ subscriptions, sightings, histories }: GapEvidence, reas
   return [...rules, ...revealed];
 }
 
-/** "sub_1 (USDC price above 3300)" */
+/** Writes "sub_1 (USDC price above 3300)". */
 export function nameOf(rule: GapRule): string {
   const { name, metricKey, metricName = metricKey, from } = rule;
   return from === "alerts" ? name : `${name} (${metricName} ${describeCondition(rule)})`;
@@ -159,7 +156,7 @@ function describeCondition({ kind, threshold, windowMs }: GapRule): string {
   return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
 }
 
-/** Collects the reasons why something cannot be judged. Each reason is listed once, with everything that it concerns. */
+/** Collects why something cannot be judged. Each reason is listed once, with everything that it concerns. */
 export function createReasons() {
   const groups = new Map<string, { names: Set<string>; crossings: number; rank: number }>();
   return {
@@ -171,7 +168,7 @@ export function createReasons() {
       if (!isFirst) group.rank = group.crossings;
       groups.set(why, group);
     },
-    /** Reasons that concern everything come first. The others follow by the number of crossings that they leave open. */
+    /** After the first ones the reasons follow by the number of crossings that they leave open. */
     list(): UnknownGap[] {
       return [...groups]
         .sort(([, a], [, b]) => b.rank - a.rank)

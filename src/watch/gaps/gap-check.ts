@@ -18,45 +18,37 @@ export interface GapCheckDeps {
   service: MetricHistoryService;
   store: Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
   clock: Pick<Clock, "now" | "sleep">;
-  /** How long alerts are kept. Absent: longer than the service keeps records. Milliseconds. */
+  /** How long alerts are kept, milliseconds. Absent: longer than the service keeps records. */
   keptForMs?: number;
   /** The source by whose hook the account's alerts come. Default: the account's own hook. */
   source?: string;
-  /** The rules that earlier looks knew, and how these are saved. Absent: none are known, and none are saved. */
+  /** The rules that earlier looks knew, and how they are saved. Absent: none are known or saved. */
   memory?: { known: KnownRules | undefined; save(known: KnownRules): Promise<void> };
 }
 
 export interface GapQuestion extends GapWindow, Pick<GapEvidence, "downtimes" | "offs" | "ends"> {}
 
-/** Each rule of the last look, by what it asks, with the time since when it has been so. Null: since the first look. */
+/** Each rule of the last look, and since when it has had this condition. Null: since the first look. */
 export type KnownRules = Record<string, number | null>;
 
-/** The pace of calls to the service: slow enough to disturb nobody. */
+/** Slow enough to disturb no other user of the service. */
 export const gapCalls = { retry: { attempts: 3 }, restMs: 200 };
 
-/** The most metrics of a look. Each costs one call of the service. */
 const mostMetrics = 100;
 /** After this many failures in a row the service is not asked any further. */
 const mostFailures = 3;
-/** The same after this many unknown keys in a row. */
 const mostUnknownKeys = 10;
-/** The most rules that are remembered. */
 const mostKnownRules = 2_000;
-/**
- * Alerts are read within seconds. If one waits longer than this, the relay is behind, and an alert that seems missing may only be
- * unread.
- */
+/** Alerts are read within seconds. After this wait the relay is behind: a missing alert may only be unread. */
 const longestUnreadMs = 60_000;
-/** The log is read in small steps with rests between them, so that no reader has to wait. */
+/** The log is read in small steps with rests between them, so no reader has to wait. */
 const stepSize = 500;
 const restMs = 20;
-/** The most that one check holds in memory. */
 const mostSightings = 100_000;
 const mostKeptPoints = 300_000;
 /** Records and alerts may arrive this long after their time. */
 const overlapMs = 3_600_000;
 
-/** The data that one look reads, whatever time it is asked about. */
 interface Reading {
   now: number;
   evidence: Pick<GapEvidence, "subscriptions" | "histories" | "sightings" | "logSince" | "unreadSince">;
@@ -64,7 +56,7 @@ interface Reading {
   short?: string;
 }
 
-/** Keeps the data of a check, so that the next one asks only for new data. */
+/** Keeps the data of a check, so the next one asks only for new data. */
 export class GapCheck {
   readonly #kept = new Map<string, HistoryPoint[]>();
   #known: KnownRules | undefined;
@@ -78,10 +70,7 @@ export class GapCheck {
     this.#known = deps.memory?.known;
   }
 
-  /**
-   * Asks the service, reads the log and compares. Checks during another check share its data. Rejects as the store does, with
-   * `cancelled`, and with `invalid_request` for a time without records.
-   */
+  /** Checks at the same time share their data. Rejects as the store does, and with `cancelled` or `invalid_request`. */
   async check({ since, until, downtimes, offs, ends }: GapQuestion, signal?: AbortSignal): Promise<GapReport> {
     this.#reading ??= this.#read(signal).finally(() => {
       this.#reading = undefined;
@@ -117,7 +106,7 @@ export class GapCheck {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
       for (const { alertSeq, facts, receivedAt, source: sender } of step) {
-        // Alerts of other senders are none of this account.
+        // Alerts of other senders do not belong to this account.
         if (sender === source) read.set(alertSeq, this.#sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
@@ -127,7 +116,7 @@ export class GapCheck {
     this.#readUpTo = Math.min(now, unreadSince);
   }
 
-  /** The kept alerts have no hole: where an end was not reached, all earlier ones are dropped. */
+  /** The kept alerts must have no hole: a read that was cut short drops all earlier alerts. */
   #keepNewest(read: Map<number, Sighting>, isCut: boolean, oldestAt: number): void {
     const former = isCut ? [] : [...this.#sightings].filter(([seq]) => !read.has(seq));
     const all = [...read, ...former].filter(([, { receivedAt }]) => receivedAt >= oldestAt);
@@ -152,9 +141,9 @@ export class GapCheck {
     }
   }
 
-  /** Not every service says when a rule was changed or switched on. A rule that the last look did not have is new. */
+  /** A rule that the last look did not have is new. Not every service says when a rule was changed or switched on. */
   async #remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
-    // Services sometimes give an empty list, which says nothing about its usual entries.
+    // Services sometimes give an empty list, which says nothing about the rules.
     if (found.rules.length + found.unread.length + found.off === 0) return found;
     const before = this.#known;
     const entries = found.rules.slice(0, mostKnownRules).map((rule) => {
@@ -188,7 +177,6 @@ export class GapCheck {
     return [whole, unread];
   }
 
-  /** @param failures the number of calls that have failed before */
   async #readHistories(
     keys: string[],
     { now, failures, signal }: { now: number; failures: number; signal?: AbortSignal },
@@ -240,13 +228,12 @@ function outside(oldestAt: number): AppError {
 }
 
 function identityOf({ name, metricKey, kind, threshold, windowMs, subscriptionId }: GapRule): string {
-  // The place in the list is no name, since the order may change.
+  // The index in the list is no name, since the order may change.
   return [subscriptionId === undefined ? "" : name, metricKey, kind, threshold, windowMs ?? ""].join(" ");
 }
 
 type Histories = Map<string, { points: HistoryPoint[]; unread: number } | string>;
 
-/** The keys that most alerts name come first. */
 function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: readonly Sighting[]): string[] {
   const counts = new Map<string, number>();
   const isReadable = !("failed" in subscriptions);
@@ -264,7 +251,7 @@ function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: read
 
 /** The service does not know this key, which says nothing about other keys. */
 const codesOfKey: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
-/** The service gives nothing now, or nothing to this API key, whatever it is asked for. */
+/** The service gives nothing now, or nothing to this API key, for any question. */
 const codesOfDenial: readonly ErrorCode[] = ["upstream_rate_limited", "upstream_unauthorized", "upstream_forbidden"];
 
 function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {

@@ -3,23 +3,22 @@ import { type Crossing, firstFrom } from "./crossings.ts";
 import type { GapEvidence, JudgedRule } from "./follow-rules.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** A rule that repeats does so for hours. */
+/** A sender that repeats an alert does so for hours. */
 export const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
 
-/** The least time in which an alert is read and routed, and an immediate repeat of its sender arrives. */
+/** The least time to read and route an alert, and for an immediate repeat of its sender to arrive. */
 const leastFreshMs = 5 * 60_000;
 /** The share of alerts that may be later than the usual lateness. A small account may have a few. */
 const usualShare = 1 / 300;
 const mostOdd = 2;
 /** The next late alert may come a little later than the latest one. */
 const lateFactor = 1.5;
-/** An alert is no longer on its way when alerts came that happened this much later, however late all of them come. */
+/** An alert counts as overtaken when alerts arrived that happened this much later. */
 const leastOvertakenMs = 3_600_000;
 
 export type Context = ReturnType<typeof createContext>;
 
-/** What the other crossings and alerts show about a crossing. */
 export function createContext(
   { downtimes, sightings, now, unreadSince }: GapEvidence,
   judged: JudgedRule[],
@@ -44,23 +43,17 @@ export function createContext(
       const down = downOf(crossing) ?? downtimes.find(overlaps(crossing));
       return down && downId(down);
     },
-    /** How long an alert may be on its way. */
     freshMs,
-    /** The alert may be on its way, and it is too early to call it missing. */
     isFresh: (crossing: Crossing) => now < crossing.dueUntil + freshMs && !isOvertaken(crossing),
-    /** When the newest alert of a rule happened. Undefined: there is none. */
     newestAt,
-    /**
-     * No later alert has come yet, or the crossing is younger than `leastMs` and than the latest alerts of this account. A downtime
-     * does not count: the time begins when a relay ran again.
-     */
+    /** Too little time has passed since the crossing, or since a relay ran again after a downtime. */
     isOnItsWay(crossing: Crossing, leastMs: number): boolean {
       const backAt = downtimes.filter((down) => overlaps(crossing)(down)).map(({ toAt }) => toAt);
       const fromAt = Math.max(crossing.dueUntil, ...backAt);
       if ((newestAt ?? 0) <= crossing.dueUntil) return true;
       return now - fromAt < Math.max(leastMs, usualMs * 2) && (backAt.length > 0 || !isOvertaken(crossing));
     },
-    /** Other alerts of the same downtime came after it, so this one may still come. */
+    /** Other alerts of the same downtime arrived after it, so this one may still come. */
     mayStillCome: (crossing: Crossing) =>
       downtimes.some(
         (down) =>
@@ -85,10 +78,7 @@ export function createContext(
   };
 }
 
-/**
- * The usual lateness of alerts of this account, and how far they come after newer ones, except for a few. Alerts after a downtime
- * of the relay were delayed here.
- */
+/** Alerts after a downtime of the relay do not count: the downtime delayed them. */
 function usualLateness(
   told: readonly Sighting[],
   downtimes: readonly Downtime[],
@@ -107,7 +97,6 @@ function usualLateness(
   };
 }
 
-/** The greatest value, except for a few. */
 function mostBut(values: number[]): number {
   const sorted = values.sort((a, b) => b - a);
   return Math.max(0, sorted[Math.max(mostOdd, Math.floor(values.length * usualShare))] ?? 0);

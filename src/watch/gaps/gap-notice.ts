@@ -9,10 +9,7 @@ import type { GapNews } from "./plan-gap-notices.ts";
 
 const mostListed = 10;
 
-/**
- * Writes news of missing alerts as one notice. The notice is no alert: it has no severity of the missing alerts, and is not sent
- * along their routes.
- */
+/** Writes one notice. It takes neither the severity nor the routes of the missing alerts. */
 export function writeGapNotice(
   { says, id, ...news }: Omit<GapNews, "memory">,
   report: Pick<GapReport, "recordEveryMs">,
@@ -88,7 +85,7 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
   };
 }
 
-/** Whether alerts come again is unknown, so the notice does not say it. */
+/** Does not say whether alerts come again: nobody knows. */
 function writeLapse({ toldBefore }: Told): { title: string; text: string } {
   return {
     title: `Nothing more can be told of ${countOf(toldBefore, "alert")} that seemed lost`,
@@ -100,7 +97,6 @@ function writeLapse({ toldBefore }: Told): { title: string; text: string } {
 
 const utc = createTimeFormat("UTC");
 
-/** Undefined: one of the outages has no alert after it. */
 function againOf(outages: Told["outages"]): number | undefined {
   const times = outages
     .filter(({ whileDown, asleep }) => !whileDown && !asleep)
@@ -124,7 +120,7 @@ function countMissing(sure: number, likely: number): string {
   return `${countOf(sure, "alert")} did not arrive${more}`;
 }
 
-/** "USDC price above 3,300: 21 Nov 2026, 14:00:00 UTC to 21 Nov 2026, 14:05:00 UTC, 3,290 → 3,312" */
+/** Writes "USDC price above 3,300: 21 Nov 2026, 14:00:00 UTC to 21 Nov 2026, 14:05:00 UTC, 3,290 → 3,312". */
 function describeMissing(missing: MissingAlert): string {
   // Instants in this form are shown in the destination's time zone.
   const when = `${utc.full(missing.fromAt)} to ${utc.full(missing.toAt)}`;

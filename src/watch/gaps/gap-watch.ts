@@ -13,9 +13,8 @@ import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-n
 
 export interface GapWatchDeps extends WatchDeps, Omit<GapCheckDeps, "memory" | "store" | "clock"> {
   store: WatchStore & GapCheckDeps["store"];
-  /** The times in which no relay ran, the oldest first. */
   downtimes(): readonly Downtime[];
-  /** Whether setup has turned the account's webhook off, so that no alert is expected, and since when. */
+  /** Whether setup has turned the account's webhook off, and since when. No alert is expected then. */
   readOff(): Promise<{ isOff: boolean; at: number }>;
   random: Random;
 }
@@ -26,7 +25,7 @@ export type GapWatch = Awaited<ReturnType<typeof openGapWatch>>;
 const firstAfterMs = 5 * 60_000;
 const mostOffs = 100;
 
-/** The name of a watch on page, API and metrics, and the names of its memory. A source may have any name, even `rules`. */
+/** Names on page, API and metrics, and of the memory. A source may have any name, even `rules`. */
 function gapNames(source?: string): { watch: string; state: string; rules: string } {
   if (source === undefined) return { watch: "gaps", state: "gaps", rules: "gaps:rules" };
   return { watch: `gaps:${source}`, state: `source-gaps:${source}`, rules: `source-gap-rules:${source}` };
@@ -42,7 +41,7 @@ const rulesSchema = z.record(z.string(), z.number().nullable());
 
 const empty: GapState = { told: [], open: [], closed: [], offs: [] };
 
-/** The knowledge of the relay that a single check uses. */
+/** What the relay has remembered, for a single check by a command. */
 export async function loadGapMemory(
   store: Pick<WatchStore, "loadWatchState">,
   now: number,
@@ -60,7 +59,6 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
   return offAt === undefined ? offs : [...offs, { fromAt: offAt, toAt: now }];
 }
 
-/** Looks again and again for missing alerts, by the rules of `judge-gaps.ts`. People get one notice of each. */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }) {
   const { store, source } = deps;
   const name = gapNames(source).rules;
@@ -71,11 +69,10 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   const rules = new GapRules(deps, checking, everyMs);
   const watch = await Watch.open(rules, deps);
   return {
-    /** The result of the last look at all seven days. Absent: none was made since the start. */
+    /** The last look at all seven days. Absent: none was made since the start. */
     report: () => rules.last,
     /** Looks now, at the given time or at all records of the service. Sends no notice. */
     check: (window: GapWindow) => rules.check(watch, window),
-    /** Takes over the result of another relay's look at all seven days. */
     adopt(report: GapReport): void {
       if (report.checkedAt > (rules.last?.checkedAt ?? 0)) rules.adopt(report);
     },
@@ -91,7 +88,6 @@ class GapRules implements WatchRules<GapState> {
   readonly firstAfterMs: number;
   /** Relays that start together should not ask together. */
   readonly everyMs: () => number;
-  /** The last report of all seven days. */
   last?: GapReport;
   readonly #deps: GapWatchDeps;
   readonly #checking: GapCheck;

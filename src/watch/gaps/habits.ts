@@ -1,30 +1,28 @@
-/** The answers of one turn of one rule (it began, or it ended) to the crossings that no outage explains. */
+/** One turn of one rule (its condition began, or ended): crossings that no outage explains, and the answered ones. */
 export interface Past {
   due: number;
   answered: number;
-  /** Unanswered crossings that do not count as due: so brief that the service may not have seen them. */
+  /** Unanswered crossings so brief that the service may not have seen them. They are not in `due`. */
   unseen: number;
 }
 
-/** Both turns of a rule, the one that is judged first. */
+/** Both turns of a rule, the judged one first. */
 export type Turns = readonly [Pick<Past, "due" | "answered">, Pick<Past, "due" | "answered">];
 
-/** The estimate starts as if these had been seen already, so a few real ones change it only a little. */
+/** Counted as if seen already, so a few real ones change the estimate only a little. */
 const priorCrossings = { due: 100, lost: 0.5 };
 const priorRules = { all: 10, spotty: 1 };
 const rounds = 6;
 
 /**
  * Learns how rules behave. Each rule is one of two things:
- *
- * - steady: it reports each crossing, and now and then the service loses an alert. The share of these, the noise, is the same for
- *   all rules: P(k of n answered) = (1 - noise)^k * noise^(n - k).
- * - spotty: it reports some, since it rests after an alert, has hours or is looked at seldom. For each of its turns each rate is
- *   as likely as the next, a Beta(1, 1): P(k of n answered, in this order) = k! (n - k)! / (n + 1)!. The next is then unanswered
- *   with (n - k + 1) / (n + 2).
- *
- * The rule's own past shows which of the two it is. The noise and the share of spotty rules are a shared prior, learned from all
- * rules by a few rounds of expectation and maximisation. A turn that was never answered says nothing and stays out. Pure.
+ * - steady: it reports each crossing, and now and then the service loses an alert. The share of these, the noise, is
+ *   the same for all rules: P(k of n answered) = (1 - noise)^k * noise^(n - k).
+ * - spotty: it reports some, since it rests after an alert, has hours or is looked at seldom. For each of its turns
+ *   each rate is as likely as the next, a Beta(1, 1): P(k of n answered, in this order) = k! (n - k)! / (n + 1)!. The
+ *   next is then unanswered with (n - k + 1) / (n + 2).
+ * A rule's own past shows which of the two it is. The noise and the share of spotty rules are learned from all rules,
+ * by a few rounds of expectation and maximisation. A turn that was never answered says nothing and stays out. Pure.
  */
 export function learnHabits(rules: readonly Turns[]) {
   const seen = rules.map(withAnswers).filter((turns) => turns.length > 0);
@@ -57,16 +55,10 @@ export function learnHabits(rules: readonly Turns[]) {
     spottyShare = spotty / (priorRules.all + seen.length);
   }
   return {
-    /**
-     * The chance that a crossing of the first turn brings no alert, because the rule does not report each.
-     * @param turns without the judged crossing
-     */
+    /** The chance that a crossing of the first turn brings no alert because its rule is spotty. `turns` exclude it. */
     ofRule: (turns: Turns) =>
       (isSpotty(withAnswers(turns)) * (turns[0].due - turns[0].answered + 1)) / (turns[0].due + 2),
-    /**
-     * The share of alerts that the service always loses, one by one.
-     * @param isCounted the judged crossing is one of the `rules`
-     */
+    /** The share of alerts that the service loses. @param isCounted the judged crossing is one of the `rules` */
     noise: (isCounted: boolean) => (isCounted ? Math.max(priorCrossings.lost, lost - 1) / (due - 1) : noise),
   };
 }

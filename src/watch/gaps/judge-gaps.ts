@@ -16,9 +16,9 @@ import type { Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** The greatest chance of silence by the rule's habit. */
+/** The greatest chance of silence by the rule's habit, for each verdict. */
 const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
-/** A missing alert that no outage explains is likely when no more than this share of such crossings is silent. */
+/** Outside of an outage a missing alert is likely at this chance of silence or less. */
 const mostSilence = 1 / 10;
 /** An outage is sure with this many events, and a chance of at most this. */
 const sureOutage = { events: 3, chance: 1e-4 };
@@ -26,24 +26,21 @@ const sureOutage = { events: 3, chance: 1e-4 };
 const leastBrief = { whileDown: 3, else: 20 };
 /** How long an alert may be on its way, unless the sender is known to be later. */
 const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };
-/** A running relay saves each minute that it runs. */
 const mostUnsavedMs = 2 * 60_000;
-/** A rule may be silent for a while after each alert. A crossing that comes sooner than the shortest such time is unsure. */
+/** A rule may rest after an alert. A crossing within this share of the shortest seen rest is close. */
 const shortestShare = 0.9;
 
 /**
  * Compares expected alerts with those that came. Every crossing in the records ends as one of these:
- *
  *     answered ── an alert of it came
  *     not due ─── before the first alert came here, before the rule was there, while the account was off
  *     too fresh ─ its alert may be on the way still: how late the alerts of this account come is learned
  *     unclear ─── something else may be the reason, or the rule does not report each
  *     missing ─── sure or likely
- *
- * A missing one is *likely* when chance would seldom explain it: by the habits of its rule (`learnHabits`), and by the alerts that
- * are missing with it (`findOutages`). It has the odds. It is *sure* when four things are true. No relay ran, or chance explains
- * its outage once in 10,000 times. The rule reports each crossing. Later alerts have come, so it is not on its way. `doubtsOf` has
- * no doubt. Pure.
+ * *Likely*: chance would seldom explain the silence, by the habits of the rule (`learnHabits`) and by the alerts that
+ * are missing with it (`findOutages`). *Sure*: `doubtsOf` has no doubt. No relay ran, or chance explains its outage
+ * once in 10,000 times. The rule reports each crossing. Later alerts have come, so the missing one is not on its way.
+ * Pure.
  */
 export function judgeGaps(evidence: GapEvidence): GapReport {
   const { since, until, now, subscriptions, sightings } = evidence;
@@ -131,17 +128,13 @@ function writeRestored(at: number): string {
   return `it was restored from a backup at ${toMinute(at)}: what arrived since the last alert of the backup is not in it`;
 }
 
-/**
- * The part of a downtime in which no relay ran, since alerts may have come in it. It may begin up to a minute before the relay
- * stopped. Where more alerts came later, the relay ran and did not save it.
- */
+/** A downtime may begin up to a minute before the relay stopped. An alert that came later shows that the relay ran. */
 function withoutArrivals(down: Downtime, arrivals: readonly number[]): Downtime[] {
   const fromAt = arrivals[firstFrom(arrivals, down.toAt, (at) => at) - 1];
   if (fromAt === undefined || fromAt <= down.fromAt) return [down];
   return fromAt - down.fromAt > mostUnsavedMs ? [] : [{ ...down, fromAt }];
 }
 
-/** A crossing as the model takes it. */
 interface Sorted {
   judged: JudgedRule;
   due: Due;
@@ -150,7 +143,7 @@ interface Sorted {
   why?: string;
   whileDown: boolean;
   wasAway: boolean;
-  /** The rule may be younger than the crossing, although it existed before. */
+  /** The rule may have its present condition only since after the crossing. */
   isYounger: boolean;
 }
 
@@ -178,7 +171,7 @@ function sortCrossings(judged: JudgedRule, context: Context): Sorted[] {
       if (answer !== undefined) return { ...seen, isYounger: false, kind: "due" };
       const before = answered.filter(({ toAt }) => toAt <= fromAt);
       const isYounger = rule.since !== undefined ? rule.since > fromAt : before.length === 0;
-      // An earlier alert with exactly this threshold shows that the rule existed then, whatever has changed since.
+      // An earlier alert with exactly this threshold shows that the rule existed then.
       const wasThere = before.some((one) => one.answer?.threshold === rule.threshold);
       const common = { ...seen, isYounger };
       if (context.isFresh(crossing)) return { ...common, kind: "fresh" };
@@ -225,7 +218,7 @@ interface Judging {
   context: Context;
 }
 
-/** The verdict on a crossing. A text other than the first two: why it cannot be judged. */
+/** Any other text says why the crossing cannot be judged. */
 function verdictOf(one: Sorted, judging: Judging): MissingAlert | "answered" | "fresh" | string {
   const { kind, why, due, whileDown, wasAway } = one;
   const { model, outage, context } = judging;
@@ -293,7 +286,7 @@ function toDownOutage(down: Downtime, sorted: readonly Sorted[], missing: readon
   };
 }
 
-/** @param answered the number of its crossings that brought an alert */
+/** @param answered the number of the outage's crossings that brought an alert */
 function sumUp(id: string, answered: number, missing: readonly MissingAlert[]) {
   const entries = missing.filter(({ outage }) => outage === id);
   const fromAt = Math.min(...entries.map((one) => one.fromAt));
@@ -301,7 +294,6 @@ function sumUp(id: string, answered: number, missing: readonly MissingAlert[]) {
   return { id, fromAt, toAt, due: entries.length + answered, lost: entries.length };
 }
 
-/** The reasons why a missing alert is not sure. */
 function doubtsOf(one: Sorted, { outage, isProven, context }: Judging, habit: number): string[] {
   const { due, whileDown, wasAway, isYounger, judged } = one;
   const { rule, crossing, past } = due;
@@ -333,7 +325,7 @@ function doubtsOf(one: Sorted, { outage, isProven, context }: Judging, habit: nu
   return doubts.filter((doubt) => doubt !== false);
 }
 
-/** The alert came within hours, and no crossing of its own explains it. */
+/** The alert came within hours after the crossing, and reports no other crossing. */
 function mayBeLate(sighting: Sighting, crossing: Crossing): boolean {
   const afterMs = sighting.receivedAt - crossing.toAt;
   return maySay(sighting, crossing) && afterMs > 0 && afterMs <= mostLateMs;

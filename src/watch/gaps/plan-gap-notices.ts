@@ -9,27 +9,24 @@ const toldSchema = z.object({
   condition: z.string(),
   status: z.enum(["firing", "resolved"]),
   ...span,
-  /** The outage with which it was reported. Absent: an earlier version reported it. */
+  /** The `id` of the reported outage. Absent: an earlier version reported it. */
   of: z.number().optional(),
 });
-/** `id`: the time of its notice, a part of the notice's key. `isOfAll`: it concerns the account, otherwise single rules. */
+/** `id`: the time of its notice, a part of the notice's key. `isOfAll`: not of single rules, but of the account. */
 const outageSchema = z.object({ id: z.number(), isOfAll: z.boolean(), ...span });
 
-/** The notices that people have, kept over restarts. */
 export const gapMemorySchema = z.object({
   told: z.array(toldSchema),
-  /** When the last notice went out. */
   toldAt: z.number().optional(),
-  /** Outages whose end is not reported yet. */
   open: z.array(outageSchema).default([]),
-  /** Outages that are over. `endedAt`: alerts have come since then. Absent: this is unknown, or no relay ran. */
+  /** Outages that are over. `endedAt`: alerts have come since then. Absent: unknown, or no relay ran. */
   closed: z.array(outageSchema.extend({ endedAt: z.number().optional() })).default([]),
 });
 export type GapMemory = z.infer<typeof gapMemorySchema>;
 type Told = GapMemory["told"][number];
 type Open = GapMemory["open"][number];
 
-/** The content of a notice: an outage began, a reported outage is over, or nothing more can be known about one. */
+/** `lost`: an outage began. `over`: a reported outage is over. `lapsed`: nothing more can be known about one. */
 export interface GapNews {
   says: "lost" | "over" | "lapsed";
   /** The id of its outage, the same at the beginning and the end. */
@@ -39,22 +36,20 @@ export interface GapNews {
   outages: GapOutage[];
   /** With `lost`: the outage is over as well, and this is its only notice. */
   isOver: boolean;
-  /** The number of alerts in earlier notices. Nothing is known about those that are neither `missing` nor `arrived`. */
+  /** The number of alerts in earlier notices. Those that are neither `missing` nor `arrived` are unknown. */
   toldBefore: number;
   arrived: number;
-  /** The memory after the notice. */
   memory: GapMemory;
 }
 
-/** The end is reported when nothing more was found lost for this time: the records of an outage's last minutes come late. */
+/** An end is reported after this time without a new loss: the records of an outage's last minutes come late. */
 const endAfterMs = 20 * 60_000;
-/** A loss this soon after an outage belongs to it, and so does a rule that falls silent this soon after another one. */
+/** A loss this soon after an outage belongs to it, as does a rule that falls silent this soon after another. */
 const togetherMs = { all: 3_600_000, rules: 6 * 3_600_000 };
 const mostTold = 2_000;
-/** This long after its notice it counts as no trouble any more. */
+/** This long after its notice a loss counts as no trouble any more. */
 export const troubleForMs = 24 * 3_600_000;
 
-/** A loss after one of these ends is a new outage. */
 export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
   return closed.flatMap(({ id, isOfAll, endedAt: at }) => {
     if (at === undefined) return [];
@@ -63,15 +58,12 @@ export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
 }
 
 /**
- * Compares the outages of a look with the reported ones. An outage is reported once when it is found, and once when it is over. Its
- * losses meanwhile, or a little later, are counted without a notice. Pure.
- *
+ * Compares the outages of a look with the reported ones. An outage is reported once when it is found, and once when it
+ * is over. Losses meanwhile, or a little later, are counted without a notice. Pure.
  *     found, alerts still missing ──▶ "lost" ──alerts come again, nothing new lost for a while──▶ "over"
  *           │                            └──its rules are gone, or no record is as old──▶ "lapsed"
  *     found when it was over ──▶ "lost", which says both
- *
- * An outage may belong to a reported one (`ownerOf`). An outage of the whole account belongs only to another of the whole account.
- * A lasting outage belongs to none that was reported as over. An outage that belongs to none is reported, with all its losses.
+ * `ownerOf` finds the reported outage to which an outage belongs. An outage that belongs to none is reported.
  */
 export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNews[]; memory: GapMemory } {
   const { checkedAt } = report;
@@ -85,7 +77,7 @@ export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNe
     outage,
     entries: report.missing.filter((one) => one.outage === outage.id),
   }));
-  /** Adds the alerts of reported outages to these, and gives the rest. */
+  /** Adds the alerts of known outages to the reported ones. Returns the unknown outages. */
   const addKnown = () =>
     found.filter(({ outage, entries }) => {
       const id = ownerOf(outage, entries, now);
@@ -120,7 +112,7 @@ function openFresh(
 ): { id: number; memory: GapMemory } {
   const told = memory.told.filter((known) => !missing.some((one) => isSame(known, one)));
   const isWhole = ({ id }: Open) => memory.told.some(({ of }) => of === id) && !told.some(({ of }) => of === id);
-  // An outage that looked like a silent rule was one of the account. It continues under the same id, so it has one end.
+  // An outage that looked like a silent rule was one of the account. It keeps its id, so it has one end.
   const swallowed = memory.open.filter(isWhole);
   const id = swallowed[0]?.id ?? checkedAt;
   const isOfAll = outages.some(({ rule }) => rule === undefined);
@@ -159,9 +151,9 @@ function findEnd(
   const all = { missing, outages: [], toldBefore: own.length, arrived: count("arrived") };
   if (count("lapsed") === own.length) return { says: "lapsed", ...all };
   const outages = report.outages.filter(({ id }) => missing.some(({ outage }) => outage === id));
-  // A rule that stays silent does not delay the end of the account's outage: it then has an outage of its own.
+  // A rule that stays silent gets an outage of its own, and does not delay the end of the account's outage.
   const concerned = open.isOfAll ? outages.filter(({ rule }) => rule === undefined) : outages;
-  // Other rules say nothing about a rule that cannot be looked at, but together they show the account.
+  // Answers of other rules show that the account sends, but nothing about a rule that cannot be looked at.
   if (count("unseen") > 0 && !(open.isOfAll && concerned.length > 0)) return undefined;
   if (concerned.length > 0) {
     if (!concerned.every((outage) => hasEnded(outage, checkedAt))) return undefined;
@@ -170,7 +162,7 @@ function findEnd(
     const toldBefore = own.length - (missing.length - rest.length);
     return { says: "over", ...all, missing: rest, outages: over, toldBefore, endedAt: lastComesAgain(over) };
   }
-  // The rest of it is no more than chance explains.
+  // No outage is left: chance explains the alerts that are still missing.
   const rules = new Set(own.map(ruleOfTurn));
   const comesAgain = open.isOfAll
     ? lastAlertAt > open.toAt
@@ -180,14 +172,13 @@ function findEnd(
 
 type Fate = "missing" | "arrived" | "lapsed" | "unseen" | "unclear";
 
-/** What a look knows about an alert that was reported as lost. */
 function fateOf(told: Told, { missing, checkedAt, freshMs, sight }: GapReport): Fate {
   const rule = ruleOfTurn(told);
   const isGone = sight.existing !== undefined && !sight.existing.includes(rule);
   if (isGone || told.toAt < checkedAt - gapHistoryMs) return "lapsed";
   if (missing.some((one) => isSame(told, one))) return "missing";
   if (sight.answers.some((one) => isSame(told, one))) return "arrived";
-  // An alert that may be on its way again may still come.
+  // The alert may be on its way, and may still come.
   return !sight.compared.includes(rule) || told.toAt > checkedAt - freshMs ? "unseen" : "unclear";
 }
 
@@ -200,7 +191,7 @@ function lastComesAgain(outages: readonly GapOutage[]): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** The `id` of the reported outage to which this one belongs. Undefined: it is news. */
+/** The `id` of the reported outage to which this one belongs. Undefined: none, so it is reported. */
 function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: GapMemory): number | undefined {
   const { told, open, closed } = memory;
   const ids = new Set(told.flatMap((one) => (entries.some((entry) => isSame(one, entry)) ? (one.of ?? 0) : [])));
@@ -215,7 +206,7 @@ function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: Ga
   const owner = owners.find(isKnown) ?? owners.find(isNear);
   if (owner !== undefined) return owner.id;
   if (outage.comesAgainAt === undefined) return undefined;
-  // It is over and reported, or it lay within a reported outage of the account that is over.
+  // The outage was reported as over, or lay within a reported outage of the account that is over.
   const past = closed.filter(
     (one) => mayOwn(one) && entries.every(({ fromAt }) => fromAt < (one.endedAt ?? Number.POSITIVE_INFINITY)),
   );

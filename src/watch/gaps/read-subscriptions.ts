@@ -15,15 +15,13 @@ export interface GapRule {
   threshold: number;
   /** With `change`: the time back to the value that is compared. */
   windowMs?: number;
-  /** When it was made or changed. Before, another condition may have applied. */
+  /** When the rule was made or changed. Before, another condition may have applied. */
   since?: number;
-  /** When it ends. */
   until?: number;
   /** A member that may silence it at times: hours, days, a snooze. */
   rests?: string;
   /** `alerts`: past alerts reveal it, and no readable subscription does. */
   from: "subscription" | "alerts";
-  /** The service's name of the metric. */
   metricName?: string;
   /** The name of the metric in alerts without a key. */
   token?: string;
@@ -34,14 +32,11 @@ export interface ReadSubscriptions {
   rules: GapRule[];
   /** Subscriptions that cannot be read in full, so no alert can be expected of them. */
   unread: { what: string; metricKey?: string; why: string }[];
-  /** The number of subscriptions that are switched off, so that no alert is expected. */
+  /** The number of subscriptions that are switched off. No alert is expected of them. */
   off: number;
 }
 
-/**
- * Reads the service's list of subscriptions. Only two names of their members are documented, `subscription` and `metric`, so the
- * others are found by the usual names. Unreadable parts are listed as such. Pure, never throws.
- */
+/** Only `subscription` and `metric` are documented. Other members are found by usual names. Pure, never throws. */
 export function readSubscriptions(entries: readonly unknown[]): ReadSubscriptions {
   const found: ReadSubscriptions = { rules: [], unread: [], off: 0 };
   for (const [index, entry] of entries.entries()) {
@@ -69,7 +64,7 @@ function readSubscription(entry: unknown): ReadOne {
   const whole = asObject(entry);
   if (whole === undefined) return { kind: "unread", why: "it is no object" };
   const own = asObject(whole.subscription) ?? whole;
-  // A condition may have a name. It is no pair of a name and a value.
+  // A condition may have a name, which would look like a pair of a name and a value.
   const { leaves } = listLeaves(withoutMetric(own), { readsPairs: false });
   const { leaves: ofMetric } = listLeaves(asObject(whole.metric) ?? asObject(own.metric) ?? {});
   const facts = guessSubscription(leaves);
@@ -82,7 +77,7 @@ function readSubscription(entry: unknown): ReadOne {
   if (typeof conditions === "string") return { id, kind: "unread", metricKey, why: conditions };
   const instants = (fact: "since" | "until") => facts(fact).flatMap(({ leaf }) => toInstant(leaf) ?? []);
   const starts = instants("since");
-  // A smaller number has another meaning.
+  // A smaller number is no time.
   const ends = instants("until").filter((at) => at > leastEnd);
   const common = {
     metricKey,
@@ -97,7 +92,7 @@ function readSubscription(entry: unknown): ReadOne {
   return { id, kind: "rules", rules: conditions.map((condition) => ({ ...common, ...condition })) };
 }
 
-/** The conditions: several where each bound has a member of its own. A text: why there is none. */
+/** Several where each bound has a member of its own. A text: why there is none. */
 function readConditions(leaves: readonly Leaf[], facts: Facts): Condition[] | string {
   const bounds = (["above", "below"] as const).flatMap((kind) =>
     facts(kind).flatMap(({ leaf }) => numbersIn(leaf).map((threshold) => ({ kind, threshold }))),
@@ -136,14 +131,14 @@ function kindOf(said: string): Condition["kind"] | undefined {
   return undefined;
 }
 
-/** `GREATER_THAN`, `crosses-above` */
+/** Separates the words of `GREATER_THAN` and `crosses-above`. */
 function spaced(text: string): string {
   return text.replace(/[_.:-]+/g, " ");
 }
 
 const longestPhrase = 200;
 
-/** "> 3300", "price above 3,300": a text with one number. */
+/** Reads a text with one number: "> 3300", "price above 3,300". */
 function readPhrase(text: string): Condition | undefined {
   if (text.length > longestPhrase) return undefined;
   const parts =
@@ -180,7 +175,6 @@ function isOff(facts: Facts): boolean {
   );
 }
 
-/** A key has no spaces. */
 const keyLike = /^[^\s]{3,300}$/;
 
 /** The member that is named as the key, or the only one in the form of the service's keys. */
@@ -192,7 +186,7 @@ function chooseKey(named: string | undefined, leaves: readonly Leaf[]): string |
 
 const leastEnd = Date.UTC(2000);
 
-/** When the rule is silent cannot be guessed. That it may be is enough. */
+/** Whether the member may keep the rule silent at times. When cannot be guessed. */
 function mayRest({ names, text }: Leaf): boolean {
   if (text === "false" || text === "0") return false;
   return names.some((name) => restNames.has(name) || /^snooze\w{0,10}$/.test(name));
@@ -218,7 +212,6 @@ function numbersIn(leaf: Leaf): number[] {
   return partsOf(leaf).flatMap((text) => toNumber(text) ?? []);
 }
 
-/** Longer texts are no numbers for a comparison. */
 const longestNumber = 100;
 
 export function toNumber(value: unknown): number | undefined {

@@ -2,12 +2,11 @@ import type { AlertFacts } from "../../core/alert.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { type GapRule, toNumber } from "./read-subscriptions.ts";
 
-/** What a stored alert says about the rule that sent it. */
 export interface Sighting {
-  /** When it happened: the sender's time where that is possible, otherwise the time when it came. */
+  /** The sender's time where that is possible, otherwise the time when the alert came. */
   at: number;
   receivedAt: number;
-  /** The sender says when it happened. Without it a late alert looks like one in time. */
+  /** The sender says when it happened. Otherwise a late alert looks punctual. */
   hasOwnTime: boolean;
   /** The sender's time is after the arrival: one of the two clocks is wrong, and it is unknown which. */
   isAhead?: boolean;
@@ -23,12 +22,11 @@ export interface Sighting {
   metric?: string;
 }
 
-/** A sender's clock may be this far ahead. */
 const mostAheadMs = 5 * 60_000;
 const mostBehindMs = 8 * 24 * 3_600_000;
 const maxWords = 48;
 
-/** The facts of an alert that the check needs. They are few, so that a week of alerts fits into memory. Pure. */
+/** Keeps only what the check needs, so a week of alerts fits into memory. Pure. */
 export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
   const { occurredAt, metric, fields, status, title, text } = facts;
   const hasOwnTime =
@@ -38,7 +36,7 @@ export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
   const sentence = `${title} ${text ?? ""}`;
   const isOver = status === "resolved" || endWords.test(sentence);
   const kind = readKind(facts, title, isOver) ?? readKind(facts, text ?? "", isOver);
-  // The text says which side it is about, and seldom names the value.
+  // The text names the side, and seldom the value.
   const saidHolds = kind === undefined || kind === "change" ? undefined : !isOver;
   return {
     at: hasOwnTime ? occurredAt : receivedAt,
@@ -59,7 +57,7 @@ export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
   };
 }
 
-/** A short number is a name only where its field says so: decimals and counts look like the ids of some services. */
+/** Decimals and counts look like the ids of some services, so a short number counts only in a field for ids. */
 function mayName({ name, value }: { name: string; value: string }): boolean {
   return !/^\d{1,6}$/.test(value) || /(?:subscription|rule|alert|trigger|monitor)_?-?(?:id|no|number)?$/i.test(name);
 }
@@ -94,11 +92,9 @@ function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Si
 
 /** Finds which rule sent which alert: by the subscription's id, the metric's key, or token and chain. Pure. */
 export function attribute(rules: readonly GapRule[], sightings: readonly Sighting[]) {
-  /** In the order of their times. */
   const ofRule = new Map<GapRule, Sighting[]>(rules.map((rule) => [rule, []]));
   /** Rules with common alerts that cannot be assigned to one of them. */
   const unclear = new Set<GapRule>();
-  /** Alerts that belong to no rule. */
   const others: Sighting[] = [];
   const byId = groupBy(rules, ({ subscriptionId }) => subscriptionId);
   const byKey = groupBy(rules, ({ metricKey }) => metricKey);
@@ -141,10 +137,9 @@ function isSame(a: GapRule, b: GapRule): boolean {
   return a.metricKey === b.metricKey && a.kind === b.kind && a.threshold === b.threshold && a.windowMs === b.windowMs;
 }
 
-/** A single alert may be a person's test. */
 const leastSightings = 3;
 
-/** Finds the rules that alerts reveal: several with the same key, threshold and side. For unreadable subscriptions. */
+/** Finds rules of unreadable subscriptions: several alerts with the same key, threshold and side. */
 export function revealRules(sightings: readonly Sighting[], isKey: (word: string) => boolean): GapRule[] {
   const found = new Map<string, { rule: GapRule; count: number }>();
   for (const { words, kind, threshold, token, chain } of sightings) {
