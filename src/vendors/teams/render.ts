@@ -4,7 +4,7 @@ import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, linesOf, type Run, type Tone, toneOf, writePlainText } from "../layout/layout.ts";
 
-/** Of 28 KB (https://learn.microsoft.com/connectors/teams). The rest is for the line that the workflow adds. */
+/** Teams allows 28 KB (https://learn.microsoft.com/connectors/teams). The workflow adds a line. */
 const maxBytes = 24 * 1024;
 
 export type TeamsMessage = ReturnType<typeof renderTeams>;
