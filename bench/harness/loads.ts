@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesWritten, cpuOf, cpuOfAll } from "./processes.ts";
@@ -196,8 +197,8 @@ export interface Phase {
 
 /**
  * Sends alerts and receives messages phase by phase. A phase begins when all messages of the last have arrived. Returns figures
- * for each phase, as its name, a dot, and: `rate` in messages a second, the server process's `cpu` in µs and `written` in KB a
- * message, and `wait`, the median for an answer in ms. An unnamed phase warms up.
+ * for each phase, as its name, a dot, and: `rate` in messages a second, the server process's `cpu` in µs, `written` in KB and
+ * `statements` a message, and `wait`, the median for an answer in ms. An unnamed phase warms up.
  */
 export async function relayInPhases({ target, phases }: { target: Target; phases: readonly Phase[] }) {
   const load = new Load();
@@ -205,6 +206,7 @@ export async function relayInPhases({ target, phases }: { target: Target; phases
   let loadBusy = 0;
   for (const { name, alerts, connections } of phases) {
     load.answerMs.length = 0;
+    const statements = await statementsOf(target);
     const before = { at: performance.now(), cpu: cpuOf(target.pid), bytes: bytesWritten(target.pid) };
     const own = process.cpuUsage();
     const sending = load.send({ target, connections, due: alerts, window: mostUnderWay });
@@ -216,6 +218,8 @@ export async function relayInPhases({ target, phases }: { target: Target; phases
     figures[`${name}.rate`] = (1000 * alerts) / took;
     figures[`${name}.cpu`] = (1000 * (cpuOf(target.pid) - before.cpu)) / alerts;
     figures[`${name}.written`] = (bytesWritten(target.pid) - before.bytes) / 1000 / alerts;
+    if (statements !== undefined)
+      figures[`${name}.statements`] = (((await statementsOf(target)) ?? 0) - statements) / alerts;
     figures[`${name}.wait`] = quantile(load.answerMs, 0.5);
   }
   return { ...figures, loadBusy, ...(await load.close()) };
@@ -233,7 +237,7 @@ export interface SharedOptions {
   window?: number;
   /** Processes whose processor time, with that of their children, is added to the targets'. */
   beside: number[];
-  /** The database whose `commits` and `walBytes` are read. Default: none. */
+  /** The database whose `commits`, `statements` and `walBytes` are read. Default: none. */
   databaseUrl?: string;
 }
 
@@ -241,7 +245,7 @@ const longestWarmUpMs = 60_000;
 
 /**
  * The work of several servers together: `rate` in alerts a second, accepted or relayed. For each alert that came through: `cpu` in
- * µs, the targets' part `cpuOfServers`, the number of `commits`, and `walBytes`.
+ * µs, the targets' part `cpuOfServers`, the number of `commits` and `statements`, and `walBytes`.
  */
 export async function shareAlerts(options: SharedOptions) {
   const { targets, window, warmUpMs, warmUpAlerts = 0, ms, beside, databaseUrl } = options;
@@ -259,27 +263,35 @@ export async function shareAlerts(options: SharedOptions) {
   const ofServers = { cpuOfServers: (1000 * (cpuOf(pids) - own)) / (doneSoFar() - done) };
   await load.end();
   const truth = window === undefined ? load.abandon() : await load.close();
-  const ofDatabase: { commits?: number; walBytes?: number } = {};
+  const ofDatabase: { commits?: number; statements?: number; walBytes?: number } = {};
   if (written && databaseUrl !== undefined) {
     // A server publishes its statistics within a second of a commit, so all commits are counted.
     await sleep(1_000);
     const since = await writtenSoFar(databaseUrl);
     const all = doneSoFar() - done;
     ofDatabase.commits = (since.commits - written.commits) / all;
+    ofDatabase.statements = (since.statements - written.statements) / all;
     ofDatabase.walBytes = (since.walBytes - written.walBytes) / all;
   }
   return { ...measured, ...ofServers, ...ofDatabase, ...truth };
 }
 
-/** The commits of a database, and the write-ahead bytes of its server, since they were made. */
-async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; walBytes: number }> {
-  const sql = `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes"
-    FROM pg_stat_database WHERE datname = current_database()`;
-  const [written = { commits: 0, walBytes: 0 }] = await querySql<{ commits: number; walBytes: number }>(
-    databaseUrl,
-    sql,
-  );
-  return written;
+/** The commits and statements of a database, and the write-ahead bytes of its server, since they were made. */
+async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; statements: number; walBytes: number }> {
+  const sql = `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes",
+      (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements s WHERE s.dbid = d.datid) AS statements
+    FROM pg_stat_database d WHERE datname = current_database()`;
+  const [written] = await querySql<{ commits: number; statements: number; walBytes: number }>(databaseUrl, sql);
+  return written ?? { commits: 0, statements: 0, walBytes: 0 };
+}
+
+/** The statements that a server has run on SQLite. Undefined: they are not counted. */
+async function statementsOf({ pid, statements }: Target): Promise<number | undefined> {
+  if (statements === undefined) return undefined;
+  rmSync(statements, { force: true });
+  process.kill(pid, "SIGUSR2");
+  while (!existsSync(statements) || readFileSync(statements, "utf8") === "") await sleep(5);
+  return Number(readFileSync(statements, "utf8"));
 }
 
 export interface PacedOptions {

@@ -6,6 +6,8 @@ export interface Target {
   dialect: Dialect;
   /** The process whose processor time is measured. */
   pid: number;
+  /** The file for the number of its statements, see `count-statements.cjs`. Absent: they are not counted. */
+  statements?: string;
 }
 
 const serialLength = 12;

@@ -66,12 +66,12 @@ async function measure(
       (place) => startRelays(count, { ...place, databaseUrl }),
       async (servers) => {
         const load = { targets: servers.map(({ target }) => target), connections, beside: [postgres.pid] };
-        const { loadBusy, commits, walBytes, ...relayed } = await bench.driver.call("shareAlerts", {
+        const { loadBusy, commits, statements, walBytes, ...relayed } = await bench.driver.call("shareAlerts", {
           ...load,
           ...{ window: underWay, databaseUrl, warmUpMs, ms: 4_000, warmUpAlerts: warmUpAlertsEach * count },
         });
         const { rate, cpu } = await bench.driver.call("shareAlerts", { ...load, warmUpMs: 500, ms: 2_000 });
-        const written = isOnPostgres && { commits, walKb: (walBytes ?? 0) / 1_000 };
+        const written = isOnPostgres && { commits, statements, walKb: (walBytes ?? 0) / 1_000 };
         return { ...relayed, ...written, accepted: rate, acceptedCpu: cpu };
       },
     ),
@@ -105,6 +105,7 @@ export const relays: Scenario = {
             { of: "cpu", label: "CPU an alert relayed", unit: "µs" },
             { of: "cpuOfServers", label: "of it in their own processes", unit: "µs" },
             { of: "commits", label: "commits an alert relayed" },
+            { of: "statements", label: "statements an alert relayed", aim: "-" },
             { of: "walKb", label: "written ahead an alert relayed", unit: "kB" },
             { of: "accepted", label: "accepted in a flood, alerts/s" },
             { of: "acceptedCpu", label: "CPU an alert accepted", unit: "µs" },

@@ -73,5 +73,5 @@ export async function launchAlertmanager(options: AlertmanagerOptions): Promise<
     { place },
   );
   child.stdout?.resume();
-  return serverOf(child, `http://127.0.0.1:${port}`, "/api/v2/alerts", "alertmanager");
+  return serverOf(child, `http://127.0.0.1:${port}`, "/api/v2/alerts", { dialect: "alertmanager" });
 }

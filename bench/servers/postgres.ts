@@ -5,12 +5,12 @@ import { querySql } from "../harness/query-sql.ts";
 export type BenchedPostgres = Awaited<ReturnType<typeof startBenchedPostgres>>;
 
 /**
- * A PostgreSQL with default settings except for more memory, in a folder below this one. Commits are synced: `fsync` and
+ * A PostgreSQL with default settings except for more memory and counted statements, in a folder below this one. Commits are synced: `fsync` and
  * `synchronous_commit` are on.
  */
 export async function startBenchedPostgres(folder: string) {
   const settings = { shared_buffers: "512MB", max_wal_size: "2GB", autovacuum: "on" };
-  const server = await startPostgresServer(settings, folder);
+  const server = await startPostgresServer({ ...settings, shared_preload_libraries: "pg_stat_statements" }, folder);
   return {
     /** The id of the server's first process. */
     pid: server.pid(),
@@ -18,6 +18,7 @@ export async function startBenchedPostgres(folder: string) {
     async withDatabase<T>(run: (url: string) => Promise<T>): Promise<T> {
       const { url, drop } = await makeScratchDatabase(server.url, "bench");
       try {
+        await querySql(url, "CREATE EXTENSION pg_stat_statements");
         return await run(url);
       } finally {
         await drop(0);

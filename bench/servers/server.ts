@@ -18,14 +18,21 @@ export function serverOf(
   child: ChildProcess,
   origin: string,
   hook: string,
-  dialect: Dialect = "tocsin",
+  { dialect = "tocsin", statements }: { dialect?: Dialect; statements?: string } = {},
 ): BenchedServer {
   return {
     origin,
-    target: { url: origin + hook, dialect, pid: child.pid ?? 0 },
+    target: { url: origin + hook, dialect, pid: child.pid ?? 0, statements },
     process: child,
     stop: () => end(child),
   };
+}
+
+/** @param folder where the number of statements is written */
+export function countingStatements(folder: string): { env: Record<string, string>; statements: string } {
+  const statements = join(folder, "statements");
+  const counter = fileURLToPath(new URL("../harness/count-statements.cjs", import.meta.url));
+  return { statements, env: { NODE_OPTIONS: `--require ${counter}`, STATEMENTS: statements } };
 }
 
 /** Starts a program of this folder, which writes its port as the first line. */
@@ -53,10 +60,13 @@ export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: st
 export async function startFloor(file: string, folder: string, sinkPort: number): Promise<BenchedServer> {
   const port = await freePort();
   const [db, sink] = [join(folder, "floor.db"), `http://127.0.0.1:${sinkPort}/sink`];
-  const env = { MODE: "thread", STEPS: "2", PORT: String(port), DB: db, SINK: sink };
-  const child = start([process.execPath, file], { place: "server", env });
+  const { env, statements } = countingStatements(folder);
+  const child = start([process.execPath, file], {
+    place: "server",
+    env: { ...env, MODE: "thread", STEPS: "2", PORT: String(port), DB: db, SINK: sink },
+  });
   await firstLine(child);
-  return serverOf(child, `http://127.0.0.1:${port}`, "/");
+  return serverOf(child, `http://127.0.0.1:${port}`, "/", { statements });
 }
 
 /** The runtime alone. Does not wait until it answers. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../workshop/stand-in.ts";
 import { firstLine, type Place, start } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
-import { type BenchedServer, serverOf } from "./server.ts";
+import { type BenchedServer, countingStatements, serverOf } from "./server.ts";
 
 const secret = "bench-hook-kS93jdLwm2PzQe81";
 const hook = `/hooks/${secret}`;
@@ -29,9 +29,10 @@ export interface TocsinOptions {
 
 /** Starts Tocsin with everything on, as users have it: every alert is fsynced before its answer. */
 export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
-  const child = launch(options, 0);
+  const { env, statements } = countingStatements(options.folder);
+  const child = launch(options, 0, options.databaseUrl === undefined ? env : {});
   const { data } = JSON.parse(await firstLine(child)) as { data: { url: string } };
-  return serverOf(child, data.url, hook);
+  return serverOf(child, data.url, hook, { statements });
 }
 
 /** Does not wait until the server answers. */
@@ -42,7 +43,7 @@ export async function launchTocsin(options: TocsinOptions): Promise<BenchedServe
   return serverOf(child, `http://127.0.0.1:${port}`, hook);
 }
 
-function launch(options: TocsinOptions, port: number): ChildProcess {
+function launch(options: TocsinOptions, port: number, env: Record<string, string> = {}): ChildProcess {
   const { place, checkout, folder, databaseUrl, standInPort = 9 } = options;
   const configPath = join(folder, "tocsin.yaml");
   // JSON is YAML.
@@ -50,6 +51,7 @@ function launch(options: TocsinOptions, port: number): ChildProcess {
   return start([process.execPath, join(checkout, "bin/tocsin.js"), "serve", "--json"], {
     place,
     env: {
+      ...env,
       PORT: String(port),
       HOST: "127.0.0.1",
       DATA_DIR: folder,

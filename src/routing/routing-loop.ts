@@ -27,7 +27,7 @@ const floodShare = 0.1;
 /**
  * A flood is over after so long without a sign of it. In any flood the door is idle for a moment between two commits.
  */
-const calmMs = 25;
+const calmMs = 10;
 const floodLookMs = 5;
 /** Sorts interrupted requests before all other failures. */
 const interruptedAt = 0;

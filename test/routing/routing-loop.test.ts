@@ -63,7 +63,7 @@ it("does not rest on once a flood is over", async () => {
   await send("slow", 20);
   const [id] = await accept("waits");
   flood.isOn = false;
-  await clock.advance(10);
+  await clock.advance(5);
   expect(await isRouted(id)).toBe(false);
   await clock.advance(30);
   expect(await isRouted(id)).toBe(true);
