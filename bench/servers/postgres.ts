@@ -5,8 +5,8 @@ import { querySql } from "../harness/query-sql.ts";
 export type BenchedPostgres = Awaited<ReturnType<typeof startBenchedPostgres>>;
 
 /**
- * A PostgreSQL with default settings except for more memory and counted statements, in a folder below this one. Commits are synced: `fsync` and
- * `synchronous_commit` are on.
+ * A PostgreSQL with default settings except for more memory and counted statements, in a folder below this one. Commits are
+ * synced: `fsync` and `synchronous_commit` are on.
  */
 export async function startBenchedPostgres(folder: string) {
   const settings = { shared_buffers: "512MB", max_wal_size: "2GB", autovacuum: "on" };
