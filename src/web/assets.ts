@@ -9,7 +9,6 @@ export type Assets = ReturnType<typeof loadAssets>;
 
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" } as const;
 
-/** Reads the files once. */
 export function loadAssets() {
   const style = toAsset("page", "css", read("page.css"));
   const script = toAsset("page", "js", readScript());
@@ -19,14 +18,13 @@ export function loadAssets() {
     style: style.path,
     script: script.path,
     icon: icon.path,
-    /** The file with this name in its address: `page-1a2b3c4d.css`. */
+    /** Finds by the name in the address: `page-1a2b3c4d.css`. */
     find: (file: string) => byFile.get(file),
   };
 }
 
 const oneYearS = 365 * 24 * 60 * 60;
 
-/** Serves `GET /assets/:file`. Browsers may keep the files for good. */
 export function addAssets(app: Hono<WebEnv>, assets: Assets): void {
   app.get("/assets/:file", (c) => {
     const asset = assets.find(c.req.param("file"));
@@ -52,14 +50,13 @@ function read(file: string): string {
   return readFileSync(new URL(`./assets/${file}`, import.meta.url), "utf8");
 }
 
-/** A file of the page. Its name changes with its content, so browsers may keep it for good. */
+/** The name changes with the content, so browsers may keep the file for good. */
 function toAsset(name: string, extension: keyof typeof types, content: string) {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
   return {
     path: `/assets/${name}-${hash}.${extension}`,
     contentType: types[extension],
     content,
-    /** The file as gzip. */
     packed: packFile(content),
   };
 }

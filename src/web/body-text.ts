@@ -27,10 +27,7 @@ export function asReceived({ body, headers }: Pick<RefusedDetail, "body" | "head
 const mostCharacters = 100_000;
 const mostBytes = 4_096;
 
-/**
- * Shows a body. JSON is laid out with its digits as sent. Bytes, and text with control characters, are shown as bytes. `isCut`:
- * the text is only the beginning, and the download has everything.
- */
+/** Bytes, and text with control characters, are shown as bytes. `isCut`: the download has everything. */
 export function showBody(body: Uint8Array): { form: keyof typeof formWords; text: string; isCut: boolean } {
   if (body.length === 0) return { form: "empty", text: "", isCut: false };
   const readable = readText(body);
@@ -46,7 +43,7 @@ export function showBody(body: Uint8Array): { form: keyof typeof formWords; text
   };
 }
 
-/** Whether there are controls that no text has. White space and the escape character of terminal colours are fine. */
+/** White space and the escape character of terminal colours are no such controls. */
 function hasControls(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
@@ -57,7 +54,6 @@ function hasControls(text: string): boolean {
 
 const rowBytes = 16;
 
-/** Bytes as offset, hexadecimal and printable ASCII, sixteen to a line. */
 function dumpHex(bytes: Uint8Array): string {
   const rows: string[] = [];
   for (let offset = 0; offset < bytes.length; offset += rowBytes) {

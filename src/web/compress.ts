@@ -7,16 +7,13 @@ import type { WebEnv } from "./web-env.ts";
 
 const gzipText = promisify(gzip);
 
-/** A shorter answer weighs no more than its head. Bytes. */
+/** Bytes. Compression saves nothing on a shorter answer. */
 const leastLength = 600;
 /** Packs a page of the log in less than a millisecond. */
 const level = 3;
-/**
- * A longer page is packed in its own thread, so no alert waits for it. A shorter page is packed sooner than handed over. Bytes.
- */
+/** Bytes. Longer pages are packed in another thread, so no alert waits. To hand a shorter one over takes longer. */
 const mostAtOnce = 256 * 1024;
 
-/** Whether the client accepts gzip, by its `Accept-Encoding`. */
 export function takesGzip(accepted: string | undefined): boolean {
   return (accepted ?? "").split(",").some((coding) => {
     const [name = "", ...parameters] = coding.split(";").map((part) => part.trim().toLowerCase());
@@ -32,10 +29,10 @@ declare module "hono" {
 }
 
 /**
- * Sends pages as gzip to browsers that accept it. On a slow line the first look then takes a sixth of the time. A page holds
- * the session's form token and repeats its address. Somebody who sees the line could guess the token letter by letter from the
- * page's length (BREACH). A name of up to 100 random letters in the file's head, which nobody reads, hides the length, as in
- * Django. The answer is made once and whole: to read a `Response` again takes as long as to pack it.
+ * Sends pages as gzip. On a slow line the first look then takes a sixth of the time. A page holds the session's form
+ * token and repeats its address. From the length of the packed page, an eavesdropper could guess the token letter by
+ * letter (BREACH). A random name of up to 100 letters in the gzip head hides the length, as in Django. The answer is
+ * made once and whole: to read a `Response` again takes as long as to pack it.
  */
 export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
   c.setRenderer(async (page, status = 200) => {
@@ -50,7 +47,7 @@ export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
   return next();
 };
 
-/** Packs a file that does not change: once, and as small as possible. */
+/** A file is packed once, and so as small as possible. */
 export function packFile(content: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
 }

@@ -3,7 +3,7 @@ import { AppError, httpStatusOf } from "../core/errors.ts";
 import { bodyOfError, headersOfError } from "../http/plain-answer.ts";
 import type { WebContext } from "./web-env.ts";
 
-/** A failure as people may read it. The words of an unexpected failure stay in the log. */
+/** The words of an unexpected failure stay in the log. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof HTTPException && thrown.status < 500) {
@@ -20,12 +20,11 @@ export function toAppError(thrown: unknown): AppError {
   });
 }
 
-/** Whether the sender went away within the body, by Node's words. The sender gets no answer, and the relay has no fault. */
+/** Whether the sender went away within the body, by Node's words. Nobody needs an answer then. */
 function isBrokenOff(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message === "aborted" && "code" in thrown && thrown.code === "ECONNRESET";
 }
 
-/** Answers `{"error":{"code","message","hint"?}}` with the status of the code. */
 export function answerError(c: WebContext, error: AppError): Response {
   return c.json(bodyOfError(error), httpStatusOf(error.code), headersOfError(error));
 }

@@ -6,14 +6,9 @@ import type { WebDeps } from "./web-deps.ts";
 
 export type Evidence = z.output<typeof evidenceView>;
 
-/** The most alerts of the same key in the document. */
 const mostKeyEvents = 100;
 
-/**
- * Collects all that is known of one alert in one document. It shows later which alert came, how it was decided, and which
- * messages went out. It holds no credentials: the stored request has lost those of its headers, and messages and configuration
- * are named without any.
- */
+/** Holds no credentials: the stored request has none in its headers, and messages and configuration have none. */
 export async function collectEvidence(deps: WebDeps, alert: AlertDetail): Promise<Evidence> {
   const { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock } = deps;
   const { events, hasOlder } = await store.keyHistory(alert.id, mostKeyEvents);

@@ -15,21 +15,16 @@ export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | 
 
 /** Exports at once. Each holds one piece of the log in memory. */
 const mostAtOnce = 10;
-/** The alerts of one piece, some milliseconds of work. */
 const alertsInPiece = 50;
 
-/** Answers a request for an export. @throws AppError when the first page cannot be read, or too many are under way. */
+/** @throws AppError when the first page cannot be read, or too many exports are under way */
 export type AnswerExport = (request: ExportRequest) => Promise<Response>;
 
 export interface ExportRequest {
   filters: AlertFilters;
   format: ExportFormat;
-  /** Only the newest alert of each key. Default false. */
   newestOfKey?: boolean;
-  /**
-   * Adds a byte order mark for a person who opens the file. Without the mark spreadsheets read a CSV in a
-   * local encoding. Default false.
-   */
+  /** Adds a byte order mark for spreadsheets, which otherwise read a CSV in a local encoding. Default false. */
   isForPeople?: boolean;
   /** Ends the connection after the written part, before the end of the answer. */
   breakOff?: () => void;
@@ -38,9 +33,8 @@ export interface ExportRequest {
 const contentTypes = { csv: "text/csv; charset=utf-8; header=present", ndjson: "application/x-ndjson; charset=utf-8" };
 
 /**
- * Exports all alerts that pass the filters, newest first, as a file. It is read piece by piece at the reader's speed, so a long
- * log needs the memory of one piece. When the log cannot be read further, a last line says so and the connection breaks. Then
- * no client takes the file for complete.
+ * Exports all matching alerts, newest first, at the reader's speed, so a long log needs the memory of one piece. When
+ * the log cannot be read further, a last line says so and the connection breaks: no client takes the file for complete.
  */
 export function createExports(deps: ExportDeps): AnswerExport {
   const read = new Set<ExportRequest>();
@@ -55,7 +49,7 @@ export function createExports(deps: ExportDeps): AnswerExport {
     try {
       return await answerExport(deps, request, read);
     } finally {
-      // The place is free until the reader pulls, as the reader of a HEAD never does.
+      // Taken again when the reader pulls. The reader of a HEAD never does.
       read.delete(request);
     }
   };
@@ -107,19 +101,17 @@ async function answerExport(
   });
 }
 
-/** Encodes texts for the answer. Where few alerts pass, a piece may be empty. */
+/** Where few alerts pass, a piece may be empty. */
 async function* encoded(texts: AsyncIterable<string>) {
   const encoder = new TextEncoder();
   for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
-/** Returns what breaks off the connection of an answer. */
 export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
   const socket = c.env?.incoming?.socket;
   return socket && (() => socket.destroySoon());
 }
 
-/** The last line of an incomplete file. */
 const cutLines: Record<ExportFormat, (count: number, why: string) => string> = {
   csv: (count, why) => `"NOT COMPLETE: the export broke off after ${count} alerts. ${why.replaceAll('"', "'")}"\r\n`,
   ndjson: (count, why) =>

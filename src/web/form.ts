@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import type { WebContext } from "./web-env.ts";
 
-/** The fields of a sent form. Each may come several times. */
+/** Each field may come several times. */
 export type SentForm = Record<string, string | File | (string | File)[]>;
 
 /** @throws AppError `invalid_request` for a body that claims to be a form and is not. */
@@ -16,12 +16,10 @@ export async function readForm(c: WebContext): Promise<SentForm> {
   }
 }
 
-/** One text field, trimmed. Empty when it is missing. */
 export function readField(form: SentForm, name: string): string {
   return readFields(form, name)[0] ?? "";
 }
 
-/** All texts of a field that may come several times. */
 export function readFields(form: SentForm, name: string): string[] {
   const given = form[name];
   const values = Array.isArray(given) ? given : [given];

@@ -11,15 +11,12 @@ const drawWithinMs = 2_500;
 const mostPictures = 60;
 const mostAnswers = 1_200;
 
-/** Reasons that stay: there is no picture later either. */
+/** With these reasons there is no picture later either. */
 const lasting: readonly NoAlertPicture[] = ["unknown_alert", "no_values", "no_renderer", "no_font"];
 
 type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture" | "notePictureFetched">;
 
-/**
- * Serves pictures to vendors by signed addresses that run out. Requests have no login: any wrong address gets the same 404, and
- * a right one costs no more than drawing its picture once.
- */
+/** Signed addresses need no login. Any wrong address gets the same 404. A right one is drawn only once. */
 export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture, notePictureFetched }: Deps): void {
   const limit = createLimit(clock.now);
 

@@ -7,8 +7,8 @@ const deepestIndent = 32;
 const tokens = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^{}[\],:"\s]+)/gy;
 
 /**
- * Lays JSON out for reading, token by token as sent: all digits, the order of keys and double keys stay. At least `maxUnits` of
- * it where it is that long, cut after a token. `isCut` says so. Undefined when the text is not JSON.
+ * Lays JSON out, token by token as sent: all digits, the order of keys and double keys stay. A text over `maxUnits` is
+ * cut after a token, and `isCut` says so. Undefined when the text is not JSON.
  */
 export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY) {
   if (readJson(text) === undefined) return undefined;

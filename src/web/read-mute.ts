@@ -6,12 +6,12 @@ import { parseDuration } from "../ground/time/duration.ts";
 import { parseMatch } from "../matching/read-match.ts";
 import type { WebDeps } from "./web-deps.ts";
 
-/** A mute as people write it on any way, in the form of the API. */
+/** A mute as people write it, in the form of the API. */
 export type WrittenMute = Asked<"addMute">;
 
 export type MuteInput = Parameters<Operations["addMute"]>[0];
 
-/** Throws AppError `invalid_request` with the mistake and the correct form. */
+/** @throws AppError `invalid_request` with the mistake and the correct form */
 export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, createdBy: string): MuteInput {
   const startsAt = written.from ?? deps.clock.now();
   const matchers = readMuted(written);
@@ -25,7 +25,7 @@ export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, cre
   };
 }
 
-/** The matchers of a mute. Throws AppError `invalid_request`. */
+/** @throws AppError `invalid_request` */
 export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): Matcher[] {
   if ((all === undefined) === (match === undefined)) {
     throw new AppError("invalid_request", "A mute needs either match or all.", {
@@ -65,7 +65,7 @@ function readEnd(written: WrittenMute, startsAt: number): number {
   return startsAt + durationMs;
 }
 
-/** A preview next to other content. It must not fail when the log cannot be read: then undefined. */
+/** A preview next to other content, which must not fail. Undefined when the log cannot be read. */
 export async function previewBeside(
   { operations, log }: Pick<WebDeps, "operations" | "log">,
   matchers: Matcher[],

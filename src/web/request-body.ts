@@ -15,12 +15,7 @@ export interface RequestBodyOptions {
 /** The most bytes of a caller without a login: a token or a code, and a path. */
 export const mostOfStrangers = 8 * 1024;
 
-/**
- * Reads the body of a request that the guard has let through. Other bodies are never read. The body keeps its room until the
- * request is answered.
- *
- * 413 for a body that is too large, 503 for a body that has to go for others.
- */
+/** Reads the body of a request that the guard let through. 413: it is too large. 503: there is no room for it. */
 export function createBodyReader({ networkOf, mostFor, roomBytes }: RequestBodyOptions): MiddlewareHandler<WebEnv> {
   const room = new BodyRoom({ all: roomBytes * 1.25, large: roomBytes });
 
@@ -49,7 +44,6 @@ export function createBodyReader({ networkOf, mostFor, roomBytes }: RequestBodyO
   };
 }
 
-/** Undefined when there is no room for the body. */
 async function readWithin(
   c: WebContext,
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,

@@ -12,10 +12,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/**
- * Headers of every answer except the hook's. A plain list, since probes are answered before the framework is loaded and must
- * look the same afterwards.
- */
+/** For every answer except the hook's. A plain list: probes are answered before the framework is loaded. */
 export function securityHeaders(isHttps: boolean): Record<string, string> {
   return {
     "content-security-policy": contentSecurityPolicy,

@@ -16,15 +16,13 @@ import type { Tally } from "../core/tally.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import type { TokenCheck } from "./access/token-check.ts";
 
-/** The texts of an alert at one destination. */
 export type ComposedMessage = z.output<typeof evidenceView>["messages"][number];
 
-/** The dependencies of pages and API. `publicUrl` decides cookie flags and the origin of forms. */
+/** `publicUrl` decides cookie flags and the origin of forms. */
 export interface WebDeps extends ProxyTrust, ViewContext {
   store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
-  /** Checks the admin token of each request. */
   tokenCheck: TokenCheck;
   /** The whole address for senders. Shown only on request to a logged-in reader. */
   hookUrl(): Secret;
@@ -34,10 +32,7 @@ export interface WebDeps extends ProxyTrust, ViewContext {
   composeAgain?(alert: AlertDetail): ComposedMessage[];
   /** Tries routes, mutes and causes of another file on the newest 10,000 alerts since `from`. Default: no try. */
   tryFile?(text: string, from: number): Promise<Tally>;
-  /**
-   * The last seven days of a metric at the market-data service. Undefined without an answer. Never rejects. Default: no service
-   * is configured.
-   */
+  /** A metric's last seven days. Undefined without an answer. Never rejects. Default: there is no service. */
   metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
   /** See `MarketContext`. Default: no market lines. */
   market?: {
@@ -48,9 +43,8 @@ export interface WebDeps extends ProxyTrust, ViewContext {
   toPng?(svg: string): Promise<Uint8Array | undefined>;
   /** Draws the pictures of signed addresses. Default: there are no such addresses. */
   drawPicture?: DrawAlertPicture;
-  /** Called when an alert's picture was fetched by the address in a message. `tag`: the destination, see `PictureName`. */
+  /** Called when an alert's picture was fetched by a signed address. `tag`: the destination, see `PictureName`. */
   notePictureFetched?(alertId: string, tag: string): void;
-  /** The version of the relay. Default: `unknown`. */
   version?: string;
   /** SHA-256 of the configuration in force without its secrets, hexadecimal. Default: not shown. */
   configurationHash?: string;

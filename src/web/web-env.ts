@@ -20,7 +20,6 @@ export interface WebEnv {
 
 export type WebContext = Context<WebEnv>;
 
-/** The network of a request, see `createRequestNetwork`. */
 export type ClientNetworkOf = (c: WebContext) => string;
 
 /** @param trust ranges as for `createIpRanges`. Throws as `createIpRanges` does. */
@@ -29,14 +28,13 @@ export function createClientNetwork(trust: ProxyTrust): ClientNetworkOf {
   return (c) => networkOf(c.env?.incoming?.socket?.remoteAddress, (name) => c.req.header(name));
 }
 
-/** The session of a page's request. The guard lets only logged-in browsers through to a route with the access `session`. */
+/** The guard lets only logged-in browsers through to a route with the access `session`. */
 export function sessionOf(c: WebContext): Session {
   const identity = c.get("identity");
   if (identity?.kind !== "session") throw new Error(`${c.req.path} was reached without a session`);
   return identity.session;
 }
 
-/** The dependencies of all pages. */
 export interface PageDeps extends WebDeps {
   assets: Assets;
   sessions: Sessions;
@@ -46,7 +44,6 @@ export interface PageDeps extends WebDeps {
   answerExport: AnswerExport;
 }
 
-/** The common data of all pages behind the login. */
 export type Frame = ReturnType<typeof frameOf>;
 
 /** The zone of the reader's browser (IANA), or UTC. The script keeps it in a cookie. */
@@ -63,7 +60,7 @@ const zoneNamed = oncePerZone((name) => {
   }
 });
 
-/** Called before the page reads its own data, so troubles are read meanwhile. `session`: given by a page without the guard. */
+/** Called before the page reads its own data: troubles are read meanwhile. `session`: of a page without the guard. */
 export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)) {
   const health = deps.operations.health();
   // A page may end before it awaits the health. Without a handler a failure would end the process.

@@ -52,7 +52,7 @@ export async function createWeb(deps: WebDeps) {
   const closing = new AbortController();
   if (store.capabilities.sharedByRelays) {
     const look = sessions.lookForEnded;
-    // A failure needs no report: while the database is away, each page says so, and nothing can be read.
+    // A failure needs no report: while the database is away, each page says so.
     void createPoll({ look, everyMs: lookForEndedEveryMs, clock, onFailed: () => {} }).run(closing.signal);
   }
   const cookie = createSessionCookie(sessions, isHttps);
@@ -121,7 +121,6 @@ export async function createWeb(deps: WebDeps) {
     routes: [
       ...new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
     ],
-    /** The relay stops: ends the event streams, and refuses changes. */
     close(): void {
       closing.abort();
       streams.close();
@@ -129,7 +128,6 @@ export async function createWeb(deps: WebDeps) {
   };
 }
 
-/** Adds all pages for people. */
 function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addLoginPages(app, deps);
   addHealth(app, deps);

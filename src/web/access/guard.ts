@@ -9,10 +9,7 @@ import { type ClientNetworkOf, type Identity, sessionOf, type WebContext, type W
 import type { SessionCookie, Sessions } from "./session.ts";
 import { admitToken } from "./token-check.ts";
 
-/**
- * `open`: anybody. `session`: a browser that has logged in. Other browsers are sent to the login. `token or session`: the admin
- * token or such a browser. Others get 401.
- */
+/** `session`: a logged-in browser. Others go to the login. `token or session`: also the admin token. Others get 401. */
 type Access = "open" | "session" | "token or session";
 
 const open = new Set([
@@ -23,9 +20,7 @@ const open = new Set([
   "GET /pictures/:name",
 ]);
 
-/**
- * The access to a route, such as `GET /alerts/:id`. A route without a rule needs a session, so a forgotten rule opens nothing.
- */
+/** A route without a rule needs a session, so a forgotten rule opens nothing. */
 export function accessTo(route: string): Access {
   if (open.has(route)) return "open";
   return /^\w+ \/api\//.test(route) ? "token or session" : "session";
@@ -37,14 +32,12 @@ export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log" | "tokenChe
   networkOf: ClientNetworkOf;
 }
 
-/** The name of the form field that holds the session's form token. */
 export const formTokenField = "form_token";
 
 /**
- * Lets a request through to its route when the caller may use it, and keeps the caller's identity for the handler.
- *
- * 401 without a token or with a wrong token, 429 after many wrong ones (`createTokenCheck`). Browsers without a session are
- * sent to the login. 403 for a form of another site.
+ * Lets a request through when the caller may use its route, and keeps the caller's identity for the handler. 401
+ * without a token or with a wrong one, 429 after many wrong ones. Browsers without a session go to the login. 403 for a
+ * form of another site.
  */
 export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
@@ -84,10 +77,7 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
   };
 }
 
-/**
- * Lets a form of a page through when it holds the form token of its session. A browser may send a form without naming the
- * form's site. Runs after the guard, as it reads the body.
- */
+/** A browser may send a form without naming the form's site, so the form token is checked too. Reads the body. */
 export function createFormCheck(sessions: Pick<Sessions, "formToken">): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
     if (changesState(c) && accessOf(c) === "session") {
@@ -124,7 +114,7 @@ function foreignForm(): AppError {
   });
 }
 
-/** The page that the browser wanted, without parameters that must not be repeated. After a form: the page of the form. */
+/** The page that the browser wanted, or the page of the form. Parameters that must not be repeated are left out. */
 function nextOf(c: WebContext): string {
   const url = new URL(c.req.url);
   if (c.req.method === "GET" || c.req.method === "HEAD") return safeNext(`${url.pathname}${url.search}`);
@@ -132,12 +122,12 @@ function nextOf(c: WebContext): string {
   return safeNext(section === "alerts" ? `/alerts/${id}` : `/${section}`);
 }
 
-/** Parameters that a page reads and that are kept over a login: the filters of the log, its place, and the mute to release. */
+/** The parameters that survive a login: the filters of the log, its place, and the mute to release. */
 const parameters = new Set([...Object.keys(failedFilters.shape), "view", "span", "cursor", "format", "before"]);
 
 /**
- * The address after the login: a path of this site, or the log. An address that a browser could read as another site becomes
- * the log. Parameters that no page has are dropped: one may be a token that somebody put into the address.
+ * The address after the login: a path of this site, or the log for an address that a browser could read as another
+ * site. Unknown parameters are dropped: one may be a token that somebody put into the address.
  */
 export function safeNext(next: string | undefined): string {
   if (next === undefined || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next)) return "/";
@@ -155,21 +145,17 @@ export function safeNext(next: string | undefined): string {
 export interface OriginHeaders {
   origin?: string;
   secFetchSite?: string;
-  /** The Host header. */
   host?: string;
 }
 
-/** The origin of a request that changes something, as the browser says it. */
 type OriginVerdict = "same" | "foreign" | "unknown";
 
 /**
- * Works behind a proxy that ends TLS, where this process sees http and perhaps another host. An origin is ours when it is the
- * public one, or the host that the browser addressed. The public host counts only with its own scheme.
- *
- * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`. Then the session's form
- * token decides.
- *
- * Not Hono's `csrf()`: it has no third answer, lets JSON pass, and accepts a request when one of the two headers is right.
+ * Compares the origin that the browser names with ours: the public origin, or the host that the browser addressed.
+ * Behind a proxy that ends TLS this process sees http, and perhaps another host.
+ * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`. Then the session's
+ * form token decides.
+ * Hono's `csrf()` has no third answer, lets JSON pass, and accepts a request when one of the two headers is right.
  */
 export function judgeOrigin(headers: OriginHeaders, publicUrl: string): OriginVerdict {
   const { origin, secFetchSite, host } = headers;

@@ -17,7 +17,7 @@ export interface SessionDeps {
   adminToken: Secret;
   store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
   now(): number;
-  /** Called when sessions were ended by another relay, or here: then at once, before the store has the record. */
+  /** Called when sessions have ended: here at once, at another relay after a look. */
   onEnded(): void;
 }
 
@@ -30,11 +30,9 @@ const absoluteMs = 7 * 24 * hourMs;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**
- * Sessions are signed cookies, so a restart logs nobody out. Their key comes from the admin token, so a new token logs
- * everybody out. The store keeps ended sessions as hashes until they would have run out. A copy in memory
- * answers for each request.
- *
- * Not Hono's signed cookies: they are as strong, but have another form, so an upgrade would log everybody out.
+ * Sessions are signed cookies, so a restart logs nobody out. The key comes from the admin token, so a new token logs
+ * everybody out. The store keeps hashes of ended sessions, and memory a copy for each request. Hono's signed cookies
+ * have another form: an upgrade to them would log everybody out.
  */
 export async function openSessions({ adminToken, store, now, onEnded }: SessionDeps) {
   const known = await store.listKeys("ended-session", now());
@@ -54,7 +52,6 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
 
   return {
     start: () => ({ id: randomBytes(16).toString("base64url"), startedAt: now(), seenAt: now() }),
-    /** The session of a cookie that is genuine and has not ended. */
     read(cookie: string | undefined): Session | undefined {
       const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
       if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
@@ -65,8 +62,8 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
     /** The session with the present time as `seenAt`. Undefined while the cookie is fresh enough. */
     renew: (session: Session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
     /**
-     * Ends the session in this process at once. When this resolves, it is ended at all relays and over restarts.
-     * @throws AppError `store_unavailable` when that cannot be recorded.
+     * Ends the session here at once. When this resolves, all relays know, also after a restart.
+     * @throws AppError `store_unavailable` when the end cannot be recorded.
      */
     async end(session: Session): Promise<void> {
       const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
@@ -89,17 +86,14 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
     },
     /** Milliseconds from now until the cookie is worthless. 0 when the session is over. */
     lifetimeMs,
-    /** Proves that a form came from a page of this session, where the browser does not say the origin. */
+    /** Shows that a form came from a page of this session, where the browser does not name the origin. */
     formToken: (session: Session) => signText(adminToken, "form", session.id),
   };
 }
 
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
-/**
- * HttpOnly and SameSite=Lax, so links from a chat open the page and no foreign form can act. With https also Secure, and named
- * `__Host-`: no other host or path can set such a cookie.
- */
+/** Lax: links from a chat open the page, and no foreign form can act. `__Host-`: no other host can set the cookie. */
 export function createSessionCookie(sessions: Sessions, isHttps: boolean) {
   const name = isHttps ? "__Host-tocsin_session" : "tocsin_session";
   const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;

@@ -5,7 +5,6 @@ import type { Allowance, SharedAllowances } from "../../core/ports/shared.ts";
 import { isSameText, type Secret } from "../../core/secret.ts";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** The number of wrong tokens that get an answer. */
 type GuessLimit = Omit<Allowance, "name">;
 
 export interface TokenCheckOptions {
@@ -27,24 +26,21 @@ export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limi
 
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
-/** For all networks together. */
 const together: GuessLimit = { burst: 100, intervalMs: 600 };
 
-/** The longest wait for the database. After it each relay counts by itself, milliseconds. */
+/** The longest wait for the database, milliseconds. After it each relay counts by itself. */
 const longestLookMs = 1_000;
 
 /**
- * Judges a given admin token. The right token always passes, after any number of wrong ones from anywhere. Many people share an
- * address, and a limit that refused them would be in the hands of a guesser. A token that others can reach has 128 bits or more
- * (`findTokenWeakness`), so nobody finds it by guessing. The limit only reduces noise: answers, and lines in the log.
- *
- * A relay adds to the shared count only wrong tokens that it would answer itself. Later it refuses a network from memory, so
- * a flood costs the database nothing.
+ * The right token always passes, even after many wrong ones: a limit would let a guesser lock out people who share an
+ * address. A reachable token has 128 bits or more (`findTokenWeakness`). The limit only reduces answers and lines in
+ * the log. A relay adds only those wrong tokens to the shared count that it would answer itself, so a flood costs the
+ * database nothing.
  */
 export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}) {
   const { adminToken, store, clock } = deps;
   const { perNetwork = { burst: 10, intervalMs: 6_000 }, maxNetworks = 10_000 } = options;
-  /** The instant at which the failures of a network are paid off, one interval each. */
+  /** When each network may get its full burst of answers again. */
   const paidOffAt = new RecentMap<string, number>(maxNetworks);
   let allPaidOffAt = 0;
 
@@ -52,7 +48,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     return Math.max(0, paidOff - clock.now() - (burst - 1) * intervalMs);
   }
 
-  /** The paid-off instant that belongs to a wait: none of the network is answered for that long. */
+  /** The `paidOffAt` of a network that gets no answer for `wait`. */
   function paidOffAfter(wait: number, { burst, intervalMs }: GuessLimit): number {
     return wait === 0 ? 0 : clock.now() + wait + (burst - 1) * intervalMs;
   }
@@ -81,10 +77,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
   }
 
   return {
-    /**
-     * Never rejects.
-     * @param networkOf the network to count, asked only for a wrong token.
-     */
+    /** Never rejects. @param networkOf the network to count, asked only for a wrong token */
     async judge(given: string, networkOf: () => string): Promise<TokenVerdict> {
       if (isSameText(given, adminToken.reveal())) return { kind: "right" };
       const network = networkOf();
@@ -98,9 +91,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
 }
 
 /**
- * Passes a request with the admin token.
  * @param authorization the header of this name
- * @param networkOf see `TokenCheck.judge`
  * @throws AppError `unauthorized` without the token or with a wrong one, `rate_limited` after many wrong ones.
  */
 export async function admitToken(

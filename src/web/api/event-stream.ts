@@ -26,24 +26,19 @@ export interface StreamRequest {
 export type EventStreams = ReturnType<typeof createEventStreams>;
 
 const batch = 50;
-/** A hundred open pages are at the same change, or a few changes behind. A batch is about 100 KB. */
+/** Open pages are at the same change, or a few changes behind. A batch is about 100 KB. */
 const mostBatchesKept = 8;
 const encoder = new TextEncoder();
 const reconnectMs = 2_000;
 /** Comments keep proxies from ending a silent stream. */
 const heartbeatMs = 15_000;
 
-/** Changes as one piece of a stream, for any number of readers. */
 interface ChangeBatch {
   events: Uint8Array<ArrayBuffer>;
-  /** The last change of the batch, from which its reader continues. */
   cursor: ChangeCursor;
 }
 
-/**
- * Reads and writes the changes after a cursor once for all readers at that cursor. Found changes stay true for later readers,
- * since newer changes follow them. The answer "nothing found" holds only until the next signal.
- */
+/** Reads the changes after a cursor once for all readers there. "Nothing found" is kept until the next signal. */
 class ChangeReader {
   #asked = new Map<ChangeCursor, Promise<ChangeBatch | undefined>>();
   #kept = new RecentMap<ChangeCursor, ChangeBatch>(mostBatchesKept);
@@ -53,7 +48,6 @@ class ChangeReader {
     deps.store.subscribe("changed", () => this.askAnew());
   }
 
-  /** Forgets earlier answers, which may miss newer changes. */
   askAnew(): void {
     this.#asked.clear();
   }
@@ -85,9 +79,8 @@ class ChangeReader {
 }
 
 /**
- * The log as server-sent events. A stream keeps only the cursor of its reader. It asks the store for newer changes when the
- * reader has taken the last piece. A slow reader costs no memory and skips states in between, but never an alert.
- * @param maxStreams readers at once
+ * The log as server-sent events. A stream keeps only its reader's cursor, so a slow reader costs no memory. It skips
+ * states in between, but never an alert. `maxStreams`: readers at once.
  */
 export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } = {}) {
   const { store, clock, log } = deps;
@@ -95,7 +88,7 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
   const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
   const reader = new ChangeReader(deps);
 
-  /** The first piece says where the stream begins. All later changes are in it. */
+  /** The first piece says where the stream begins. All later changes are in the stream. */
   async function* follow({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
     let changed = true;
     let wake = () => {};
@@ -112,7 +105,7 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
     // A database that was restored from a copy has fewer changes than its reader has seen.
     const isAhead = after !== undefined && !(await store.knowsChange(after));
     let cursor = after === undefined || isAhead ? await store.latestChange() : after;
-    // Holds the cursor: a reader without any alert yet continues from it when the connection breaks.
+    // Sends the cursor at once: a reader without any alert yet continues from it when the connection breaks.
     yield encoder.encode(`retry: ${reconnectMs}\n\nevent: ${isAhead ? "reset" : "ready"}\nid: ${cursor}\ndata: {}\n\n`);
     while (!isOver()) {
       if (!changed) {
@@ -138,7 +131,7 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
 
   return {
     /**
-     * Resolves when the beginning of the stream is known. All later changes are in it.
+     * Resolves when the beginning of the stream is known.
      * @throws AppError `relay_stopping`, `store_unavailable`; otherwise as the store does
      */
     async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
@@ -166,11 +159,10 @@ export function createEventStreams(deps: EventStreamsDeps, { maxStreams = 200 } 
       });
       return toReadable(begin.value as Uint8Array, events, { cancelling, log });
     },
-    /** Ends at once the streams whose session has ended. */
     closeEnded(): void {
       for (const { allowedMs, cancelling } of open) if (allowedMs() <= 0) cancelling.abort();
     },
-    /** Called when the relay stops: warns the readers, ends all streams, and refuses new ones. */
+    /** The relay stops: warns the readers, ends all streams, and refuses new ones. */
     close: () => closing.abort(),
   };
 }

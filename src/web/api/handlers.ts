@@ -90,13 +90,13 @@ export function createHandlers(deps: HandlerDeps): Handlers {
   };
 }
 
-/** The handler of each route. A route without a JSON answer writes its response itself. */
+/** A route without a JSON answer writes its response itself. */
 type Handlers = {
   [N in RouteName]: (asked: Asked<N>, c: WebContext) => Answer<N> | Promise<Answer<N>>;
 };
 type Answer<N extends RouteName> = N extends JsonRoute ? Said<N> : Response;
 
-/** Adds the routes of the API. The guard has already decided who may use them. */
+/** The guard has already decided who may use the routes. */
 export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
   for (const [name, route] of routes) {
     const [method = "", path = ""] = route.path.split(" ");
@@ -113,7 +113,7 @@ export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
 
 const nothing = z.strictObject({});
 
-/** Parameters that the route does not know are refused: a request with a misspelt filter would act on all alerts. */
+/** Refuses unknown parameters: a request with a misspelt filter would act on all alerts. */
 function readQuery(c: WebContext, { query = nothing }: Route): object {
   // A parameter that is given twice is no text, so its check fails.
   const given = Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]);

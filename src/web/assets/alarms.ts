@@ -1,6 +1,5 @@
 import { keepWish, wish } from "./wishes.ts";
 
-/** Alerts that have sounded. Each sounds once. */
 const told = new Set<string>();
 
 /** Sounds and notifies, as the reader chose, for the first alert in each row of the log. */
@@ -24,7 +23,6 @@ export function alarm(rows: readonly HTMLTableRowElement[]): void {
 
 let audio: AudioContext | undefined;
 
-/** Two short tones. */
 function beep(): void {
   audio ??= new AudioContext();
   for (const [index, pitch] of [880, 660].entries()) {

@@ -29,7 +29,7 @@ function search(): void {
 
 const goTo = (path: string) => () => location.assign(path);
 
-/** Each key with its action. Enter is the browser's own. Two letters are pressed one after the other. */
+/** Enter is the browser's own. Two letters are pressed one after the other. */
 const keys: readonly (readonly [keys: string, words: string, act?: () => void])[] = [
   ["/", "search", search],
   ["j", "next alert", () => moveBy(1)],
@@ -48,7 +48,7 @@ const keys: readonly (readonly [keys: string, words: string, act?: () => void])[
 
 let begun = "";
 
-/** Whether the key has a meaning. */
+/** Returns whether the key has a meaning. */
 function press(key: string): boolean {
   const pressed = `${begun}${key}`;
   begun = pressed === "g" ? "g " : "";
@@ -98,10 +98,7 @@ export function offerKeys(): void {
   openMuteForm();
 }
 
-/**
- * "m" on a row leads to the mute form, which is closed at first. The browser itself gives the focus to the target of an
- * address, and takes the focus from other elements.
- */
+/** "m" on a row leads to the mute form, which is closed at first. */
 function openMuteForm(): void {
   if (location.hash !== "#mute") return;
   const summary = document.getElementById("mute");

@@ -12,10 +12,7 @@ const pollHealthMs = 15_000;
 
 const { version, alert: ownAlert } = document.body.dataset;
 const lostMark = document.getElementById("lost");
-/**
- * Whether the page follows the stream. Other pages learn only from the line of health that the relay is gone, or that the
- * session is over.
- */
+/** Pages without the stream learn only from the line of health that the relay is gone, or the session over. */
 const hasStream = version !== undefined;
 
 let stream: EventSource | undefined;
@@ -28,15 +25,15 @@ let lastVersion = version;
 /** Ids of alerts that have changed since the page was last fetched. */
 export const changedAlerts = new Set<string>();
 
-/** Points at which the log page acts in its own way. */
+/** The log page replaces these functions. */
 export const hooks = {
-  /** Gives the address from which the page is fetched again. The log replaces this function, as it sometimes asks for more rows. */
+  /** The address from which the page is fetched again. The log sometimes asks for more rows. */
   refreshAddress: pageAddress,
-  /** Called with a fresh copy of the page, fetched because these alerts had changed. */
+  /** Called with a fresh copy of the page. `_changed`: the alerts for which it was fetched. */
   onFresh: (_fresh: Document, _changed: ReadonlySet<string>): void => {},
 };
 
-/** Shows that the connection is lost, in place of a line of health that may be old. */
+/** Hides the line of health, which may be old. */
 function showLost(text: string, link?: string): void {
   if (!lostMark) return;
   lostMark.hidden = false;
@@ -98,12 +95,12 @@ async function reopenLater(): Promise<void> {
   }, reopenAfterMs);
 }
 
-/** The page's address. After a refused form the browser shows the form's address, which cannot be fetched. */
+/** After a refused form the browser shows the form's address, which cannot be fetched. */
 export function pageAddress(): string {
   return ownAlert ? `/alerts/${ownAlert}` : `${location.pathname}${location.search}`;
 }
 
-/** The page's address without unknown parameters, e.g. a token that somebody put into it. */
+/** Leaves out unknown parameters: one may be a token that somebody put into the address. */
 function cleanAddress(): string {
   return document.getElementById("news")?.getAttribute("href") ?? pageAddress().replace(/\?.*/, "");
 }

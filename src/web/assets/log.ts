@@ -5,7 +5,6 @@ import { dayBefore } from "./zones.ts";
 
 type Row = HTMLTableRowElement;
 
-/** Rows on one page of the log by default. */
 const rowsOfPage = 50;
 /** The most rows on a page that is open for days. */
 const mostRows = 300;
@@ -16,11 +15,10 @@ const rows = () => document.getElementById("rows");
 const shownRows = () => rowsIn(document, "tr[data-alert]");
 const rowsIn = (root: ParentNode, which: string) => [...root.querySelectorAll<Row>(`#rows > ${which}`)];
 
-/** The rows of the page's last copy. `goesOn`: older rows are on another page. */
+/** The rows of the last fetched page. `goesOn`: older rows are on another page. */
 let given: { rows: Row[]; goesOn: boolean } = { rows: [], goesOn: false };
-/** New rows that are not shown yet. */
 let waiting = 0;
-/** Whether the last fetched page was longer than the newest page. */
+/** Whether the last fetch asked for more rows than one page. */
 let isWhole = false;
 /** Whether alerts below the last fetched page have changed meanwhile. */
 let isBehind = false;
@@ -29,7 +27,6 @@ let unseen = 0;
 
 // ---- days
 
-/** Groups rows by days in the zone of the shown times. */
 function groupByDays(): void {
   const body = rows();
   if (!body) return;
@@ -59,14 +56,13 @@ function dayRow(words: string, zoneName: string): Row {
 
 const timeFields = [...document.querySelectorAll<HTMLInputElement>(".filters input[type=datetime-local]")];
 
-/** The text for the field: the time in the shown zone, without a zone. */
+/** The time in the shown zone, without a zone, as the field wants it. */
 function localText(at: string): string {
   if (zone() === utc) return at.slice(0, 19);
   const date = new Date(at);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Shows times in the zone that the reader has chosen. */
 export function showLogTimes(): void {
   groupByDays();
   for (const field of timeFields) {
@@ -92,7 +88,7 @@ function tidyForm(): void {
 
 // ---- what is new
 
-/** The address of the newest page, with more rows where an alert below the page has changed. */
+/** Asks for more rows where an alert below the newest page has changed. */
 function refreshAddress(): string {
   const shown = shownRows();
   const isBelow = shown.slice(rowsOfPage).some((row) => alertsOf(row).some((id) => changedAlerts.has(id)));
@@ -105,7 +101,6 @@ function refreshAddress(): string {
   return `/?${query}`;
 }
 
-/** All alerts of a row. A row may hold two that differ only in severity. */
 function alertsOf({ dataset: { alert = "", also = "" } }: Row): string[] {
   return [alert, ...also.split(" ").filter((id) => id !== "")];
 }
@@ -121,12 +116,7 @@ function onFresh(fresh: Document, changed: ReadonlySet<string>): void {
   }
 }
 
-/**
- * Merges the fetched page into the shown rows: new rows at the top, known rows at their places. Rows below the fetched page
- * stay.
- *
- * @param changed ids of the alerts for which the page was fetched.
- */
+/** New rows come to the top, fresh rows to their places. Rows below the fetched page stay. @param changed alert ids */
 function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string> = new Set()): void {
   const shown = shownRows();
   const known = new Set(shown.flatMap(alertsOf));
@@ -153,9 +143,8 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
 }
 
 /**
- * Settles the shown rows. A row becomes its fresh row, also where that row joins two. Rows below the fetched page stay. For
- * other rows there are two reasons: a filter no longer lets the alert through, and then the row says so. Or the row was drawn
- * before the alert was read, and a newer alert of the same key has a row.
+ * Replaces each shown row by its fresh row. A row without one no longer matches the filters, and says so. Or it was
+ * drawn before its alert was read, and goes: a newer alert of its key has a row.
  */
 function settle(
   shown: Row[],
@@ -202,7 +191,7 @@ function become(body: HTMLElement, next: readonly Row[]): void {
 
 const topOf = (element: Element | null | undefined) => element?.getBoundingClientRect().top ?? 0;
 
-/** Adds rows at the top. The row that is read, pointed at or focused stays where it is on the screen. */
+/** The row that is read, pointed at or focused stays where it is on the screen. */
 function insert(body: HTMLElement, inserted: readonly Row[], kept: readonly Row[]): void {
   const isUsed = body.matches(":hover") || body.contains(document.activeElement);
   const isAbove = topOf(body) < 0;

@@ -6,7 +6,6 @@ export const utc = formatsOf("UTC");
 const own = formatsOf(undefined);
 const ownIsUtc = own.exact.resolvedOptions().timeZone === "UTC";
 
-/** The zone of the page's times: the reader's own zone, or UTC on request. */
 export const zone = (): Zone => (wish("zone") === "utc" ? utc : own);
 
 export function showTimes(root: ParentNode = document): void {
@@ -40,7 +39,6 @@ function keepZone(): void {
   document.cookie = `zone=${encodeURIComponent(name)}; path=/; max-age=31536000; samesite=lax`;
 }
 
-/** Offers a switch between the reader's own zone and UTC. */
 export function offerZones(onChanged: () => void): void {
   keepZone();
   const button = document.getElementById("zone");

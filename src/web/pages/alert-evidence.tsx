@@ -18,7 +18,6 @@ interface EvidenceProps {
   frame: Frame;
 }
 
-/** The evidence, folded away: the facts, the messages, the request, and how to share it. */
 export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidenceProps) {
   const { id, request } = alert;
   const fold = (id: string, summary: string, panel: Panel) => (
@@ -45,7 +44,6 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
   );
 }
 
-/** The messages of the alert. Equal texts are shown once. */
 function messagesPanel(messages: readonly ComposedMessage[]): Panel {
   const made = messages.filter(({ texts }) => texts.length > 0);
   const byText = groupBy(made, ({ texts }) => texts.join("\u0000"));

@@ -13,13 +13,12 @@ import { type Cell, say, tableOf } from "../../panels/panel.ts";
 import type { Frame } from "../web-env.ts";
 import { PanelView, Text } from "./panel.tsx";
 
-/** The most alerts of one key that the page reads. */
 export const mostKeyEvents = 60;
 
 /** The alerts that are listed on each side of this alert. The log has all. */
 const shownBeside = 4;
 
-/** Whether the key fires or is over, since when, and how often it fired. Readers who come from a message ask this first. */
+/** Whether the key fires or is over, since when, how often. Readers who come from a message ask this first. */
 export function KeyLine({ history, id, frame }: { history: KeyHistory; id: string; frame: Frame }) {
   const state = describeKey(history, id);
   if (state === undefined) return null;
@@ -56,7 +55,6 @@ interface KeyProps {
   canPng: boolean;
 }
 
-/** The history of the key: values and threshold as a picture, and the alerts before and after this one. */
 export function KeySection({ alert, history, frame, canPng }: KeyProps) {
   const { events } = history;
   if (alert.facts === undefined || events.length < 2) return null;
@@ -112,7 +110,6 @@ function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: Line
   );
 }
 
-/** The values of a key's alerts. Undefined with fewer than two values. */
 function keyChart(alert: AlertDetail, history: KeyHistory, timeZone: string): LineChart | undefined {
   const { facts } = alert;
   const happened = sameSeries(alert, history);
@@ -147,7 +144,7 @@ export function drawMetricPicture(
   { isNarrow, ...drawn }: { now: number; theme: ChartTheme; timeZone: string; isNarrow: boolean },
 ): string {
   const { facts } = alert;
-  // A value like "M USD" next to single units, or a change in percent, means that the records have another unit.
+  // A value such as "M USD" next to single units, or a change in percent, means that the records have another unit.
   const isOther = facts !== undefined && toNumber(facts.value) !== null && valueAmong(facts, points ?? []) === null;
   return drawLineChart({
     title: facts?.metric ?? "",
@@ -172,10 +169,7 @@ export function drawKeyPicture(alert: AlertDetail, history: KeyHistory, timeZone
   return chart && drawLineChart({ ...chart, title: alert.facts?.title ?? chart.title, theme: lightTheme });
 }
 
-/**
- * Loaded by the browser, so the page never waits for the service. The market line is known once the picture is loaded. Until
- * then its place is empty, and the script looks again.
- */
+/** The browser loads the picture, so the page waits for no service. The script fills in the market line. */
 export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: string }) {
   const address = `/alerts/${alert.id}/metric.svg`;
   return (

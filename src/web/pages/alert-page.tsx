@@ -32,12 +32,11 @@ import { PanelView } from "./panel.tsx";
 import { PanelPage } from "./panel-page.tsx";
 import { alertResendPanel } from "./resend-page.tsx";
 
-/** One alert: its facts, who got it and why, the history of its key, the evidence, and the possible actions. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
   addAlertFiles(app, deps);
 
-  /** Shows the alert, with the problem where the reader's action was refused. */
+  /** @param problem the reason why the reader's action was refused */
   async function render(c: WebContext, id: string, problem?: AppError, asked?: MuteChoice) {
     const shown = await readAlert(c, deps, id);
     const choice = asked ?? { chosen: likeByDefault, preview: await previewDefault(shown.alert, shown) };
@@ -106,7 +105,6 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** The downloads and pictures of an alert. */
 function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store } = deps;
 
@@ -157,7 +155,6 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** How long market and picture may take, milliseconds. */
 const longestMarketLookMs = 2_500;
 
 function answerFile(c: WebContext, content: Uint8Array, name: string, type: string, how = "attachment"): Response {
@@ -169,7 +166,7 @@ function noPicture(): AppError {
   return new AppError("not_found", "There is no picture of this alert.");
 }
 
-/** The words come from here, and only a number from the address. No link can put words into our mouth. */
+/** Only a number comes from the address, so no link can put words into our mouth. */
 function describeDone(done: string | undefined, count: string | undefined): string | undefined {
   if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
   const deliveries = /^\d{1,4}$/.test(count ?? "") ? Number(count) : 0;
@@ -179,7 +176,6 @@ function describeDone(done: string | undefined, count: string | undefined): stri
   return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
 }
 
-/** Reads all that the page shows at once. */
 async function readAlert(c: WebContext, deps: PageDeps, id: string) {
   const { store, operations } = deps;
   const frame = frameOf(c, deps);

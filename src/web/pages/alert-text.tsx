@@ -3,7 +3,6 @@ import type { AlertSummary } from "../../core/ports/alert-log.ts";
 import { type LearnedName, titleForPeople } from "../../core/subject-name.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 
-/** The title of an alert before its body is read. */
 export const notRead = "Stored, not read yet";
 
 /** The title as in the alert's messages, so readers who come from there recognise it. See `titleForPeople`. */
@@ -11,7 +10,6 @@ export function titleOf({ origin, facts }: AlertSummary, learned?: LearnedName):
   return facts === undefined ? notRead : titleForPeople({ origin, facts }, learned);
 }
 
-/** The words for severities, in rows and filters. */
 export const severityWords: Record<Severity, string> = {
   critical: "critical",
   warning: "warning",
@@ -29,10 +27,7 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
   );
 }
 
-/**
- * A number with its digits in groups, all as sent. The gaps are not in the text, so copying and searching find the number
- * itself.
- */
+/** Margins group the digits: a copy or a search finds the number as sent. */
 function Digits({ sent }: { sent: string }) {
   const [first, ...groups] = sent.includes(",") ? [sent] : groupDigits(sent).split(",");
   if (groups.length === 0) return <>{sent}</>;

@@ -4,7 +4,6 @@ import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.t
 import { groupBy } from "../../ground/group-by.ts";
 import type { Tone } from "../../panels/panel.ts";
 
-/** `title`: a tooltip. */
 export function Chip({ tone, title, children }: PropsWithChildren<{ tone: Tone; title?: string }>) {
   return (
     <span class={`chip ${tone}`} title={title}>
@@ -14,7 +13,6 @@ export function Chip({ tone, title, children }: PropsWithChildren<{ tone: Tone; 
   );
 }
 
-/** Why an alert has no deliveries to show. */
 function Undelivered({ alert }: { alert: AlertSummary }) {
   const { routingError, repeatOf } = alert;
   const { words, tone } = whyNone(alert) ?? { words: "", tone: "off" };
@@ -42,7 +40,6 @@ export function outcomeOf(deliveries: DeliverySummary[]) {
     exceptions: [...groupBy(open, ({ destination }) => destination)].map(([name, own]) => summarise(name, own)),
     /** Deliveries that are sent or in a digest, as the commands count them. */
     sent: sent.length,
-    /** The destinations of these deliveries. */
     sentTo: [...new Set(sent.map(({ destination }) => destination))],
   };
 }
@@ -53,7 +50,6 @@ function summarise(destination: string, open: DeliverySummary[]) {
   const counts = [...groupBy(open, (one) => lookOf(one)[0])].map(([word, { length }]) => `${length} ${word}`);
   return {
     destination,
-    /** The tone of the worst recipient. */
     tone,
     /** `held`, or `1 failed, 1 queued` for several mailboxes. */
     words: open.length === 1 ? word : counts.join(", "),
@@ -63,14 +59,10 @@ function summarise(destination: string, open: DeliverySummary[]) {
 
 interface OutcomeMarksProps {
   alerts: readonly AlertSummary[];
-  /** See `initialsOf`. */
   initials: Readonly<Record<string, string>>;
 }
 
-/**
- * The outcomes of the alerts in one row of the log: initials for destinations that have the message, and a chip for each
- * exception. Screen readers and the pointer get the names. The alert's page has the details, such as the time of the next attempt.
- */
+/** One row's outcomes: initials for destinations that have the message, and a chip for each exception. */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const undelivered = alerts.find(isUndelivered);
   const outcomes = alerts.map(({ deliveries }) => outcomeOf(deliveries));
@@ -137,7 +129,7 @@ function ExceptionChip({ those, isRest = false }: { those: readonly Exception[];
 const mostExceptions = 2;
 const mostInitials = 6;
 
-/** The initials of each name: two letters, and more where another name has the same two. `risk-mail` → `rm`, `desk` → `de`. */
+/** Two letters, and more where another name has the same two. `risk-mail` → `rm`, `desk` → `de`. */
 export function initialsOf(names: readonly string[]): Record<string, string> {
   const choices = new Map(names.map((name) => [name, choicesOf(name)]));
   return Object.fromEntries(
@@ -149,7 +141,6 @@ export function initialsOf(names: readonly string[]): Record<string, string> {
   );
 }
 
-/** The possible initials, shortest first. */
 function choicesOf(name: string): string[] {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
   const letters = [...(words.length > 1 ? words.map((word) => [...word][0]).join("") : (words[0] ?? name))];

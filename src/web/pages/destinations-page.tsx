@@ -63,7 +63,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return alert?.origin === "test" && alert.request === undefined ? alert : undefined;
   }
 
-  /** The action of each button, and the parameters that then say its result in the address. */
+  /** The action of each button. It returns the parameters that say its result in the address. */
   const acts: Record<string, (name: string) => Promise<Record<string, string>>> = {
     test: async (name) => ({ test: (await operations.testDestination(name)).alert.id }),
     pause: async (name) => ({ changed: (await operations.pauseDestination(name, "page")).name }),
@@ -95,7 +95,7 @@ const noDestination: Panel = [
   ),
 ];
 
-/** The result of an action. The words come from here and the facts from now, so no link can put words into our mouth. */
+/** The words come from here and the facts from now, so no link can put words into our mouth. */
 function readDone(c: WebContext, destinations: DestinationView[]): Panel {
   const find = (asked: string | undefined) => destinations.find(({ name }) => name === asked);
   const changed = find(c.req.query("changed"));
@@ -120,7 +120,6 @@ function toTryResult(destination: DestinationView, result: TryResult["result"]):
   return { destination: name, result, health, detail: reason, nextTryAt, waiting };
 }
 
-/** The deliveries of one destination: counts, durations, and the last ones one by one. */
 function DestinationFigures({ statistics, frame }: { statistics: DestinationStatistics; frame: Frame }) {
   const { day, week, waits, last } = statistics;
   if (last.length === 0 && outcomes.every((outcome) => week[outcome] === 0)) return null;
@@ -147,7 +146,7 @@ function describeCounts(counts: DestinationStatistics["day"]): Cell {
   ]);
 }
 
-/** The last deliveries, oldest left. Screen readers get only the failures by name: fifty times "sent" would drown them. */
+/** Oldest left. Screen readers get only the failures by name: fifty times "sent" would drown them. */
 function Band({ last, timeZone }: { last: PastOutcome[]; timeZone: string }) {
   const count = (state: EndState) => last.filter((outcome) => outcome.state === state).length;
   const summary = outcomes.flatMap((state) => (count(state) > 0 ? [`${count(state)} ${wordOf(state)}`] : []));

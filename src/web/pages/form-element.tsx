@@ -19,7 +19,6 @@ export function Form({ frame, action, class: className, children }: PropsWithChi
   );
 }
 
-/** Hidden fields of a form. An undefined field is left out. */
 export function Hidden({ fields }: { fields: Readonly<Record<string, string | undefined>> }) {
   return (
     <>

@@ -16,10 +16,7 @@ const mostOpen = 3;
 /** Troubles that unfold. A server that a hundred destinations share is one fault, and this is on every page. */
 const mostListed = 30;
 
-/**
- * One line about the relay's health, on every page. Troubles replace the line, worst first, each with the button that helps.
- * Without it a silent log looks like a quiet market, and a dead destination like a quiet night.
- */
+/** Without this line a silent log looks like a quiet market. Each trouble has the button that helps. */
 export async function Health({ frame }: { frame: Frame }) {
   const health = await frame.health();
   const { troubles } = health;

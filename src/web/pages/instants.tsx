@@ -7,7 +7,7 @@ const dayStyle = { day: "numeric", month: "short", year: "numeric", timeZone: "U
 const dayFormat = new Intl.DateTimeFormat("en-GB", dayStyle);
 const longDayFormat = new Intl.DateTimeFormat("en-GB", { ...dayStyle, weekday: "short" });
 
-/** The last formatted day. Most times of a page share a day, and its format takes ten times as long as the clock. */
+/** Most times of a page share a day, and to format a day takes ten times as long as a clock time. */
 let lastDay = { number: Number.NaN, words: "" };
 
 function dayOf(at: number): string {
@@ -39,7 +39,7 @@ export function Since({ at, now }: { at: number; now: number }) {
   );
 }
 
-/** `Today, Sat 21 Nov 2026`: the day of an instant in UTC. The script shows it in the reader's own zone. */
+/** `Today, Sat 21 Nov 2026`: the day in UTC. The script shows it in the reader's own zone. */
 export function dayWords(at: number, now: number): string {
   const daysAgo = Math.floor(now / dayMs) - Math.floor(at / dayMs);
   const day = longDayFormat.format(at).replace(",", "");
@@ -47,7 +47,6 @@ export function dayWords(at: number, now: number): string {
   return daysAgo === 1 ? `Yesterday, ${day}` : day;
 }
 
-/** Whether two instants are of one day in UTC. */
 export const isSameDay = (one: number, other: number): boolean => Math.floor(one / dayMs) === Math.floor(other / dayMs);
 
 interface InstantProps {
@@ -59,10 +58,7 @@ interface InstantProps {
   isComing?: boolean;
 }
 
-/**
- * An instant in UTC, relative and exact. The script updates the relative part and shows the exact part in the reader's own
- * zone. The other zone is in the tooltip.
- */
+/** An instant in UTC. The script updates the relative part, and shows the exact part in the reader's own zone. */
 export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const exact = exactTime(at);

@@ -6,11 +6,7 @@ import { RecentMap } from "../../ground/recent-map.ts";
 const mostKept = 500;
 const longestInput = 10_000;
 
-/**
- * Keeps the HTML of a component for the same input. Most of a page was on the last page too, and to make it is more than half
- * of a page's cost. `Component` depends only on its input, which is JSON data, and does not read the clock. The whole input is
- * compared, so the HTML is never old.
- */
+/** Most of a page was on the last page too. `Component` depends only on its input, JSON data, and on no clock. */
 export function keepHtml<P extends object>(Component: (input: P) => JSX.Element): (input: P) => JSX.Element {
   const kept = new RecentMap<string, ReturnType<typeof raw>>(mostKept);
   return (props) => {

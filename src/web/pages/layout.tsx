@@ -18,7 +18,6 @@ interface DocumentProps {
   alertId?: string;
 }
 
-/** The bare document: head, style, script. */
 export function HtmlDocument({ assets, title, version, alertId, children }: PropsWithChildren<DocumentProps>) {
   return (
     <>
@@ -46,7 +45,6 @@ interface LayoutProps {
   frame: Frame;
   /** Default: the question that the page answers. */
   title?: string;
-  /** The path of the page, or of the page that it belongs to. */
   at?: PagePath;
   version?: ChangeCursor;
   alertId?: string;
@@ -82,7 +80,6 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
   );
 }
 
-/** The result of the reader's action, or a failure. */
 export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"; children?: Child }) {
   return (
     <p class={`notice ${kind}`} role={kind === "failed" ? "alert" : "status"}>
@@ -91,7 +88,6 @@ export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"
   );
 }
 
-/** A refused action, with the advice. Nothing without an error. */
 export function Problem({ error }: { error?: AppError }) {
   if (error === undefined) return null;
   return (
@@ -101,12 +97,11 @@ export function Problem({ error }: { error?: AppError }) {
   );
 }
 
-/** The status of a page that shows such a problem above its usual content. */
 export function statusOf(problem: AppError | undefined) {
   return problem === undefined ? 200 : httpStatusOf(problem.code);
 }
 
-/** A page for an error, with the advice. Readers who are logged in keep the links to all pages. */
+/** Readers who are logged in keep the links to all pages. */
 export function answerErrorPage(c: WebContext, error: AppError, deps: PageDeps) {
   setRetryAfter(c, error);
   const session = deps.cookie.read(c);

@@ -17,10 +17,7 @@ const usualSpan = (now: number, oldestAt: number): SpanName => (now - oldestAt <
 const stepLengths = [minuteMs, 5 * minuteMs, 30 * minuteMs, 3 * hourMs, dayMs, 7 * dayMs, 30 * dayMs, 365 * dayMs];
 const mostSteps = 64;
 
-/**
- * The steps of a page's bars. They cover the times of the filters, or the chosen span. Default: the last hour for a younger
- * log, otherwise the last day.
- */
+/** The times of the filters, or the chosen span. Default: the last hour for a younger log, else a day. */
 export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now): TimeSteps {
   const chosen = spans[span ?? usualSpan(now, oldestAt)];
   const only = { receivedFrom: read.from, receivedTo: read.to, problemsOf: read.severity };
@@ -43,7 +40,6 @@ interface LogBarsProps {
   timeZone: string;
 }
 
-/** Alerts over time by severity, problems marked. A bar links to its alerts. */
 export const LogBars = keepHtml(({ filters, steps, counted, timeZone }: LogBarsProps) => {
   const { written, read } = filters;
   const { fromAt, stepMs } = steps;

@@ -14,7 +14,6 @@ export interface LogFilters {
   read: AlertFilters;
   /** Searched words and facts, which the rows mark. */
   hits: string[];
-  /** The words of a search in payloads. */
   rawHits: readonly string[];
   problems: string[];
   view: LogView;
@@ -22,14 +21,13 @@ export interface LogFilters {
   span?: SpanName;
 }
 
-/** The ranges for the bars. Each is an address. */
 export const spanNames = ["1h", "24h", "7d"] as const;
 export type SpanName = (typeof spanNames)[number];
 
 /** `keys`: the newest alert of each key, with its count. `events`: every alert. */
 export type LogView = "keys" | "events";
 
-/** Reads a page's address. Empty fields are left out. A wrong field does not affect the others. */
+/** Empty fields are left out. A wrong field does not affect the others. */
 export function readLogFilters(parameter: (name: string) => string | undefined): LogFilters {
   const written: LogFilters["written"] = {};
   const problems: string[] = [];
@@ -83,7 +81,6 @@ function withZone(text: string): string {
   return time === null ? text : `${time[1]}${time[2] ?? ":00"}Z`;
 }
 
-/** The address of the log with these filters. */
 export function addressOf(written: LogFilters["written"], more: Record<string, string> = {}): string {
   const query = new URLSearchParams({ ...written, ...more }).toString();
   return query === "" ? "/" : `/?${query}`;
@@ -93,7 +90,6 @@ interface FilterFormProps {
   filters: LogFilters;
   destinations: string[];
   routes: string[];
-  /** Empty: the filter is not shown. */
   sources: string[];
 }
 

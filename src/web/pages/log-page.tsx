@@ -25,7 +25,7 @@ function readRows(text: string | undefined): number {
 /** How long each page counts for its bars until all steps are counted, milliseconds. */
 const mostBarsMs = 3;
 
-/** `GET /`: the newest alerts, filtered by the address. Its cursor leads to older ones. `GET /export`: all of them as a file. */
+/** `GET /`: the newest alerts, filtered by the address. `GET /export`: all of them as a file. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const sparksOf = createSparks(deps.store);
 
@@ -53,7 +53,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
 type Log = Awaited<ReturnType<typeof readLog>>;
 
-/** Reads all that the page shows. Independent reads go to the reading thread at once. */
+/** Independent reads go to the reading thread at once. */
 async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   const { store, operations } = deps;
   const frame = frameOf(c, deps);
@@ -88,12 +88,10 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   ]);
   return {
     ...{ frame, version, filters, page, counts, duplicates, sparks },
-    /** No newer alert is before the first row. */
     isNewest: cursor === undefined,
     learnedName: deps.learnedName,
     /** The address of the same search in payloads. `unasked`: payloads were searched, since no fact has the words. */
     payloads: unasked ? ("unasked" as const) : payloads && addressOf(payloads.written),
-    /** The number of all matches. Undefined without a filter. */
     matches,
     bars: { steps, counted, timeZone: frame.timeZone },
     choices: {
@@ -193,7 +191,7 @@ function LogPage(log: Log) {
   );
 }
 
-/** The filters with the search words looked for in payloads. Undefined without words, or where the search would be too long. */
+/** Undefined without words, or where the search would be too long. */
 function payloadFiltersOf({ written, read }: LogFilters): LogFilters | undefined {
   const q = read.q === undefined ? undefined : inPayloads(read.q);
   if (q === undefined) return undefined;
@@ -219,7 +217,6 @@ function Matches({ count, isMore, view }: { count: number; isMore: boolean; view
 /** Finds keys whose newest alert fires. */
 const firing = "status:firing";
 
-/** Switches the view. Each view has its own address. */
 function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   const { view: _view, ...others } = written;
   const filtered = isFiltered({ written });
@@ -241,7 +238,6 @@ function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   );
 }
 
-/** Works without a script. */
 function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
   const { span: _span, view: _view, ...others } = written;
   const address = (rows: LogView, format: string) => `/export${addressOf(others, { view: rows, format }).slice(1)}`;
@@ -278,7 +274,6 @@ function SearchedTo({ to, looked, now, found }: { to: number; looked: number; no
   );
 }
 
-/** Advice for a log without rows. */
 function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
   if (total > 0) {
     return (

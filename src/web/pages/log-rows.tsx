@@ -21,7 +21,6 @@ interface AlertTableProps {
   alerts: AlertSummary[];
   now: number;
   filters: LogFilters;
-  /** No newer alert is before the first row. */
   isNewest: boolean;
   learnedName?: WebDeps["learnedName"];
   /** The sparkline of each alert as SVG, by id. Empty or absent where there is none. */
@@ -30,7 +29,7 @@ interface AlertTableProps {
   destinations: readonly string[];
 }
 
-/** A page of the log by day. Days and times are UTC. The script shows them in the reader's own zone. */
+/** Days and times are UTC. The script shows them in the reader's own zone. */
 export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks, destinations }: AlertTableProps) {
   const initials = initialsOf([
     ...destinations,
@@ -86,7 +85,7 @@ interface Row {
   twins: AlertSummary[];
 }
 
-/** Joins alerts of two rules over one metric that fired within the same second. They are one event with two severities. */
+/** Joins alerts of two rules over one metric that fired within the same second: one event with two severities. */
 function joinTwins(alerts: readonly AlertSummary[]): Row[] {
   const rows = new Map<string, Row>();
   for (const alert of alerts) {
@@ -119,9 +118,7 @@ interface AlertRowProps extends Row {
   rawHits: readonly string[];
   initials: Readonly<Record<string, string>>;
   learned?: LearnedName;
-  /** SVG. */
   spark?: string;
-  /** See `isOfEarlierDay`. */
   now?: number;
 }
 
@@ -197,10 +194,10 @@ const AlertRow = keepHtml(({ alert, twins, hits, rawHits, initials, learned, spa
   );
 });
 
-/** Whether the first alert of the key came on another day. Then the row says how long ago. */
+/** The first alert of the key came on another day. The row then says how long ago. */
 const isOfEarlierDay = ({ run, receivedAt }: AlertSummary) => run !== undefined && !isSameDay(run.sinceAt, receivedAt);
 
-/** The row's id. A row of a key stays one row when the next alert of the key comes. */
+/** A row of a key stays one row when the next alert of the key comes. */
 function rowIdOf({ id, run, facts }: AlertSummary): string {
   if (run === undefined || facts === undefined) return `alert-${id}`;
   return `key-${createHash("sha256").update(facts.alertKey).digest("hex").slice(0, 16)}`;
@@ -233,7 +230,6 @@ function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now?
   );
 }
 
-/** Finds the place of a searched word that the row does not show. */
 function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly string[]) {
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;
@@ -246,9 +242,7 @@ function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly 
   return undefined;
 }
 
-/**
- * The distance from value to limit, and both numbers where the title does not have them. Numbers are written as in messages.
- */
+/** Shows both numbers too where the title does not have them, written as in messages. */
 function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: string }) {
   if (facts?.value === undefined && facts?.threshold === undefined) return null;
   const { value, threshold, unit } = facts;

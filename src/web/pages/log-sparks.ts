@@ -6,10 +6,10 @@ import { RecentMap } from "../../ground/recent-map.ts";
 const mostValues = 30;
 /** Fewer values add nothing to the row. */
 const leastValues = 3;
-/** Kept lines: some pages of the log, half a megabyte. The values before an alert never change. */
+/** Some pages of the log, half a megabyte. The values before an alert never change. */
 const mostKept = 1_000;
 
-/** The sparklines of a page as SVG, by the alert's id. None for a key with few values. */
+/** Keyed by the alert's id. None for a key with few values. */
 export type SparksOf = (alerts: readonly AlertSummary[]) => Promise<ReadonlyMap<string, string>>;
 
 /** Asks the store once for all keys of a page that are not drawn yet. */

@@ -8,10 +8,7 @@ import { type PageDeps, sessionOf, type WebContext, type WebEnv } from "../web-e
 import { Hidden } from "./form-element.tsx";
 import { HtmlDocument, Problem, statusOf } from "./layout.tsx";
 
-/**
- * `GET /login` asks for the admin token. With a code of `loginLink` it asks for one press of a button: a link preview then
- * neither changes anything nor uses the code up. `POST /login` logs in, `POST /logout` out.
- */
+/** With a code of `loginLink`, `GET /login` asks for one press of a button: a link preview uses no code up. */
 export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
   const { sessions, cookie, tokenCheck, networkOf, codes } = deps;
 
@@ -20,7 +17,6 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.redirect(next, 303);
   }
 
-  /** Asks for the token again, with the reason. */
   function refuse(c: WebContext, next: string, problem: AppError) {
     setRetryAfter(c, problem);
     return c.render(<LoginPage deps={deps} next={next} problem={problem} />, statusOf(problem));
@@ -103,7 +99,6 @@ const wrongToken = new AppError("forbidden", "This is not the admin token.", {
 interface LoginProps {
   deps: PageDeps;
   next: string;
-  /** The code of a login link. With it one press of a button is enough. */
   code?: string;
   problem?: AppError;
 }

@@ -1,14 +1,10 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 
-/** Shorter texts are shown whole. */
 const shownLines = 20;
 const shownCharacters = 1_500;
 
-/**
- * Keeps a long text from pushing the rest off the page: its beginning is shown, with a box to tick for the rest. Works without
- * a script. `name` names the text and is unique on the page.
- */
+/** Shows the beginning of a long text, with a box to tick for the rest. Works without a script. `name` is unique. */
 export function LongBox({ name, text, children }: PropsWithChildren<{ name: string; text: string }>) {
   const lines = text.split("\n").length;
   if (lines <= shownLines && text.length <= shownCharacters) return <>{children}</>;

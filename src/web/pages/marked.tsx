@@ -1,4 +1,3 @@
-/** A part of a text, without `to`. */
 export interface Span {
   from: number;
   to: number;
@@ -36,7 +35,6 @@ export function snippetOf(text: string, { from, to }: Span): string {
   return `${start > 0 ? "…" : ""}${words}${end < text.length ? "…" : ""}`;
 }
 
-/** A text with the words of a search marked. */
 export function Marked({ text, hits, isAnywhere }: { text: string; hits: readonly string[]; isAnywhere?: boolean }) {
   const found = hits.length === 0 ? [] : findHits(text, hits, isAnywhere);
   if (found.length === 0) return <>{text}</>;

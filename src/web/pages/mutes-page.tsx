@@ -76,7 +76,6 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   );
 }
 
-/** The typed form, kept for another try. */
 interface WrittenForm extends WrittenMute {
   match: string;
   all?: true;

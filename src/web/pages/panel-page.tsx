@@ -10,7 +10,6 @@ interface PanelPageProps {
   frame: Frame;
   /** Absent: the page is in no room. */
   at?: PagePath;
-  /** Default: the question that the page answers. */
   title?: string;
   problem?: AppError;
   panel: Panel;

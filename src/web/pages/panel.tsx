@@ -19,7 +19,6 @@ import { ClockTime, Instant, Since } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 
-/** The most rows of a table or list. The API has all. */
 const mostShown = 200;
 
 interface PanelProps {
@@ -139,10 +138,7 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
   }
 }
 
-/**
- * Text to read and copy as it is. HTML drops the line break at the start of a `pre`. Bytes keep their columns and scroll. The
- * keyboard reaches scrolling text.
- */
+/** HTML drops the line break at the start of a `pre`. Bytes keep their columns and scroll. */
 function Block({ text, blockId, isBytes, canCopy }: Extract<Section, { kind: "block" }>) {
   const block = <pre id={blockId}>{`\n${text}`}</pre>;
   return (
@@ -190,7 +186,6 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
   );
 }
 
-/** The words of a cell that names a thing. */
 function nameIn(cell: Cell): string {
   if (Array.isArray(cell)) return cell.map(nameIn).join("");
   if (typeof cell !== "object") return cell ? String(cell) : "";
@@ -271,10 +266,10 @@ export function CardView({ card, frame, level, children }: CardProps) {
   );
 }
 
-/** A text in cells. Instants are relative to the frame's `now`. */
+/** Instants are relative to the frame's `now`. */
 export const Text = ({ cell, frame }: { cell: Cell; frame: Frame }) => <>{textOf(cell, frame)}</>;
 
-/** The same without an element for each cell: a page has hundreds. */
+/** Without an element for each cell: a page has hundreds. */
 function textOf(cell: Cell, frame: Frame): Child {
   const { now } = frame;
   const text = (one: Cell) => textOf(one, frame);
@@ -296,7 +291,7 @@ function textOf(cell: Cell, frame: Frame): Child {
   return <Link to={cell.link}>{text(cell.text)}</Link>;
 }
 
-/** A link. A link to another site has its whole address as its text. */
+/** A link to another site has its whole address as its text. */
 function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   if (!/^https?:/i.test(to)) return <a href={to}>{children}</a>;
   return (
@@ -306,7 +301,7 @@ function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   );
 }
 
-/** The most lines. Above it, the last ones are shown. */
+/** The last lines are shown. */
 const mostLines = 6;
 
 function Lines({ lines }: { lines: Child[] }) {

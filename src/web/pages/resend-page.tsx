@@ -14,7 +14,7 @@ import { titleOf } from "./alert-text.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
-/** `GET /resend` asks, with the filters of the log or a mute in its address. `POST /resend` resends the counted alerts. */
+/** `GET /resend` asks, with the filters of the log or a mute. `POST /resend` resends the counted alerts. */
 export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
 
@@ -64,7 +64,6 @@ function readAsked(parameter: (name: string) => string | undefined) {
   const back = isRelease
     ? { label: "Back to the mutes", link: "/mutes" }
     : { label: "Back to the log", link: addressOf(log.written) };
-  /** The filters as in the address. */
   const written: Record<string, string> = {
     ...log.written,
     ...(id && { mute: id }),
@@ -104,12 +103,11 @@ function askPanel(
   ];
 }
 
-/** The address of the question with these filters. */
 export function resendAddress(written: LogFilters["written"]): string {
   return addressOf(written).replace(/^\//, "/resend");
 }
 
-/** `GET /alerts/:id/resend`: asks for the destinations of a resend. The destinations without the alert are ticked. */
+/** `GET /alerts/:id/resend` asks for the destinations. Those without the alert are ticked. */
 export function alertResendPanel(alert: AlertDetail, destinations: readonly DestinationView[]): Panel {
   const standing = standingOf(alert);
   const proposed = proposeDestinations(standing);
@@ -140,10 +138,7 @@ export function alertResendPanel(alert: AlertDetail, destinations: readonly Dest
   ];
 }
 
-/**
- * Proposes the destinations that miss the alert. Without any: those that have it. A resend of a delivery that is under way, or
- * was held on purpose, would only ring again.
- */
+/** The destinations that miss the alert, else those that have it. Not where it is under way or held on purpose. */
 function proposeDestinations(standing: DeliverySummary[]): Set<string> {
   const missing = standing.filter(
     ({ state, dueAt }) => state === "failed" || state === "expired" || (state === "held" && dueAt === undefined),

@@ -1,7 +1,4 @@
-/**
- * A room's link leads to its first page. `name`: the page's link in the second line. `asks`: the question that the page
- * answers, also its title.
- */
+/** `name`: the link in the second line. `asks`: the question that the page answers, also its title. */
 const rooms = [
   { name: "Alerts", pages: [{ path: "/", name: "Log", asks: "What rang?" }] },
   {
@@ -43,7 +40,7 @@ const roomOf = (at: PagePath) => [...rooms, system].find(({ pages }) => pages.so
 
 export const questionOf = (at: PagePath) => roomOf(at)?.pages.find(({ path }) => path === at)?.asks;
 
-/** The mark and the rooms. `at`: the shown page, or the page that it belongs to. */
+/** `at`: the shown page, or the page that it belongs to. */
 export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
   const here = at && roomOf(at);
   const linkOf = (room: Room) => ({
@@ -63,7 +60,6 @@ export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
   );
 }
 
-/** The pages of the room. Nothing for a room with one page. */
 export function PagesOfRoom({ at }: { at: PagePath }) {
   const room = roomOf(at);
   if (room === undefined || room.pages.length < 2) return null;

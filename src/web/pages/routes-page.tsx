@@ -25,10 +25,7 @@ import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { statusOf } from "./layout.tsx";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
-/**
- * `GET /routes`: the alerts that each route takes, and their counts. `POST /routes`: tries a body, or another file on stored
- * alerts. A try stores and sends nothing.
- */
+/** `POST /routes` tries a body, or another file on stored alerts. A try stores and sends nothing. */
 export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, tryFile } = deps;
 
@@ -119,7 +116,6 @@ const routesTable = (routes: readonly RouteView[], now: number) =>
     { keep: [] },
   );
 
-/** The typed text, kept for another try. */
 type Typed = TypedBody & TypedRules;
 
 function triedPanel(

@@ -5,10 +5,7 @@ import { systemPanel } from "../../panels/system.ts";
 import type { PageDeps, WebEnv } from "../web-env.ts";
 import { addPanelPage } from "./panel-page.tsx";
 
-/**
- * `GET /system`: versions, the configuration in force, throughput, disk with a forecast, and the health of each part. `GET
- * /api`: the OpenAPI document as a page, which loads nothing from other sites.
- */
+/** `GET /system`: versions, configuration, disk, health. `GET /api`: the OpenAPI document as a page. */
 export function addSystemPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addPanelPage(app, deps, "/system", async () => {
     const [status, system] = await Promise.all([deps.operations.status(), deps.operations.system()]);
@@ -22,7 +19,6 @@ export function addSystemPages(app: Hono<WebEnv>, deps: PageDeps, document: () =
   addPanelPage(app, deps, "/api", () => apiPanel(document(), deps.publicUrl));
 }
 
-/** The OpenAPI document for people: all operations in order, then the named shapes. */
 function apiPanel({ paths, components }: ApiDocument, publicUrl: string): Panel {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(method.toUpperCase(), path, operation)),

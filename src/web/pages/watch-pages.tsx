@@ -29,7 +29,6 @@ import { readMute } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
-/** The pages of Tocsin's watches: the account and its hook, missing alerts, silence, shapes, refused requests. */
 export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
   addSetupPage(app, deps);
   addGapsPage(app, deps);
@@ -43,10 +42,7 @@ export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
   addRefusedPages(app, deps);
 }
 
-/**
- * `GET /setup`: the watched account, the hook's address, and how to try it. The address holds the hook's secret, so it is
- * masked. `POST /setup`, a button, shows it on the same page. No link ever shows it.
- */
+/** `GET /setup` masks the hook's secret. `POST /setup`, a button, shows it on the same page. No link ever shows it. */
 function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   async function read(c: WebContext, isRevealed = false): Promise<Panel> {
     // This page is needed most when the store does not answer. Then it shows the error in place of the status.
@@ -103,7 +99,7 @@ function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   addPanelPage(app, deps, "/gaps", async (c) => {
     const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
     const all = watches.flatMap(({ name }) => accountOf(name) ?? []);
-    // With one account, of a source, the page shows that source.
+    // Without a named source the first watched account is shown, which may be a source's.
     const source = c.req.query("source") ?? all[0] ?? "";
     const watch = watches.find(({ name }) => accountOf(name) === source);
     const report = await operations.gaps(source || undefined);
@@ -172,7 +168,6 @@ function nothingSeen(source: string, watch: WatchView | undefined): Section {
   );
 }
 
-/** `GET /silence`: each watch over silence, its learned times, and when its notice would go out. */
 function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
   addPanelPage(app, deps, "/silence", (c) => {
@@ -208,10 +203,7 @@ function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
 
 const refusedOfPage = 100;
 
-/**
- * `GET /refused`: requests that failed the check of their source, newest first. `GET /refused/:id`: one request as it came,
- * with the button that relays it anyway.
- */
+/** `GET /refused`: newest first. `GET /refused/:id`: one request, with the button that relays it anyway. */
 function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
   addPanelPage(app, deps, "/refused", async (c) => {
