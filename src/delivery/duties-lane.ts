@@ -4,8 +4,8 @@ import { errorText } from "../ground/text/error-text.ts";
 import type { Lease } from "./lease.ts";
 
 /**
- * Does the duties under this lane until `stop` is aborted, and resolves when all of them have ended. Rejects when they cannot be
- * begun: the lane is freed then, and asked for again.
+ * Does the duties under this lane until `stop` is aborted. Resolves when all of them have ended. Rejects when they cannot be
+ * begun: the lane is then freed, and asked for again.
  */
 export type ServeDuties = (lane: LaneFence, stop: AbortSignal) => Promise<void>;
 
@@ -18,7 +18,7 @@ export interface DutiesLaneDeps {
 }
 
 /**
- * One relay at a time has the duties, by a lease like that of deliveries.
+ * One relay at a time has the duties, by a lease.
  *
  *     free ──acquire──▶ held: served ──handOver──▶ served no more, then free
  *                        └─ another relay took it, or the lease ended ──▶ served no more
@@ -31,7 +31,7 @@ export class DutiesLane {
 
   constructor(private readonly deps: DutiesLaneDeps) {}
 
-  /** Asks for the lane, unless it is held, or duties of an earlier grant have not ended. Rejects as the store does. */
+  /** Does nothing while the lane is held, or duties of an earlier grant have not ended. Rejects as the store does. */
   async acquire(lease: Lease): Promise<void> {
     const { store, owner, leaseMs } = this.deps;
     if (this.#hasLeft || this.#held !== undefined || this.#serving !== undefined) return;
@@ -44,14 +44,14 @@ export class DutiesLane {
     this.#begin();
   }
 
-  /** Undefined: it is not held. */
+  /** Undefined: another relay may hold the lane. */
   held = (): LaneFence | undefined => this.#held?.lane;
 
   extend(lease: Lease): void {
     if (this.#held !== undefined) this.#held.lease = lease;
   }
 
-  /** How long it is surely held, milliseconds; `Infinity` when it is not held. */
+  /** How long the lane is surely held, milliseconds. `Infinity` when it is not held. */
   leftMs(): number {
     return this.#held?.lease.leftMs() ?? Number.POSITIVE_INFINITY;
   }
@@ -64,7 +64,7 @@ export class DutiesLane {
     this.deps.log.warn("lane.lost", { ...lane, why });
   }
 
-  /** Ends the duties, then frees the lane for the next relay. Never rejects. */
+  /** Ends the duties, then frees the lane. Never rejects. */
   async handOver(): Promise<void> {
     const mine = this.#held;
     if (mine === undefined) return;
@@ -77,20 +77,20 @@ export class DutiesLane {
     if (Number.isFinite(mine.lease.leftMs())) this.deps.log.info("lane.handed_over", { group: dutiesGroup });
   }
 
-  /** Hands over for good: this relay asks for the duties no more. */
+  /** Like `handOver`, and never asks for the lane again. */
   leave = (): Promise<void> => {
     this.#hasLeft = true;
     return this.handOver();
   };
 
-  /** Ends the duties for good. The caller frees the lane. Never rejects. */
+  /** Ends the duties for good, and leaves the lane to the caller. Never rejects. */
   async end(): Promise<void> {
     this.#hasLeft = true;
     this.#held?.stop.abort();
     await this.#serving;
   }
 
-  /** Serves the duties from now on whenever this relay holds the lane. */
+  /** Whenever this relay holds the lane, `serve` does the duties. */
   serveBy(serve: ServeDuties): void {
     this.#serve = serve;
     this.#begin();
@@ -112,7 +112,7 @@ export class DutiesLane {
   }
 
   async #free(lane: LaneFence): Promise<void> {
-    // Its lease ends by itself.
+    // The lease of the lane ends by itself.
     await this.deps.store.releaseLanes([lane]).catch(logFailure(this.deps.log, "engine.lanes_failed"));
   }
 }

@@ -46,23 +46,22 @@ export interface EngineDeps
     Pick<AlertLog, "getAlert"> &
     Pick<Administration, "maintain" | "capabilities">;
   outlets: Outlet[];
-  /** Draws what goes with an alert, for destinations with `chart`. Absent: messages get no pictures. */
+  /** Draws pictures for destinations with `chart`. Absent: messages have no pictures. */
   illustrate?: Illustrate;
-  /** Notes the results of pictures. Default: they are not noted. */
+  /** Default: the results are not noted. */
   pictureNotes?: Pick<PictureNotes, "note">;
 }
 
-/** Something that a person asks of a destination. */
+/** A person's request for a destination. */
 interface Doing<T> extends Pick<Wish, "by"> {
   here(group: LaneGroup): Promise<T>;
-  /** The result, as soon as the saved status shows it. */
+  /** The result, once the saved status shows it. */
   seen(own: DestinationStatus, before: DestinationStatus): T | undefined;
 }
 
 /**
- * Takes due deliveries from the store, destination by destination, until it is stopped. It runs the lane groups that it holds
- * (lane-keeper.ts), and asks for the others every few seconds. The store is the truth. A signal only saves the wait for the next
- * look.
+ * Delivers until it is stopped: runs the lane groups that it holds (lane-keeper.ts), and asks for the others every few seconds.
+ * The store is the truth. A signal only saves the wait for the next look.
  */
 export class Engine implements ClaimingDesk {
   readonly #isShared: boolean;
@@ -77,7 +76,7 @@ export class Engine implements ClaimingDesk {
   readonly #stopping = new AbortController();
   #lookingEnded = Promise.resolve();
   #loops: Promise<unknown>[] = [];
-  /** The statuses of destinations and accounts that other relays run, as these have saved them. */
+  /** As other relays have saved them for the destinations that they run. */
   #saved = new Map<string, DestinationStatus>();
 
   readonly membership: Membership;
@@ -88,7 +87,7 @@ export class Engine implements ClaimingDesk {
   readonly recordRouting: ClaimingDesk["recordRouting"];
   readonly acceptRequest: ClaimingDesk["acceptRequest"];
 
-  /** Resolves when it delivers. Rejects as the store does. */
+  /** Resolves when deliveries run. Rejects as the store does. */
   static async start(deps: EngineDeps): Promise<Engine> {
     const engine = new Engine(deps);
     await engine.#begin();
@@ -152,28 +151,28 @@ export class Engine implements ClaimingDesk {
     this.acceptRequest = desk.acceptRequest;
   }
 
-  /** Looks at these destinations now. Unknown names are ignored. */
+  /** Ignores unknown names. */
   wake = (names: Iterable<string>): void => {
     for (const name of names) this.#groupOf(name)?.laneOf(name)?.wake();
   };
 
-  /** Looks at once which relays run, and asks for the lane groups that it does not hold: one may have been freed. */
+  /** Looks which relays run, and asks for lane groups that are not held: one may be free. */
   lookForLanes = (): void => {
     this.#renewing.wake();
     this.#looking.wake();
   };
 
-  /** The names of its destinations, by lane group. */
+  /** The destinations' names, by lane group. */
   laneGroups = (): ReadonlyMap<string, string[]> =>
     new Map([...this.#outlets].map(([group, its]) => [group, its.map(({ destination }) => destination.name)]));
 
-  /** Whether this relay routes and delivers, as of that look. */
+  /** As of the last announcement. */
   configuration = (): ConfigurationState => this.membership.configuration();
 
   /**
-   * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
-   * @param watch saved in the same step, so that people hear of it once
-   * @param lane nothing is sent or saved when that lane is lost. Default: the notice depends on no lane
+   * Sends a notice, see `Notifier.send`. Rejects as the store does.
+   * @param watch saved in the same step, so that people get the notice once
+   * @param lane nothing is sent or saved once that lane is lost. Default: the notice depends on no lane
    * @param to see `NoticeOptions`
    */
   notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence, to?: string): Promise<"done" | "lost"> {
@@ -181,8 +180,8 @@ export class Engine implements ClaimingDesk {
   }
 
   /**
-   * Probes a destination at once, whatever its health. Waiting deliveries go out when the probe succeeds. Undefined for an
-   * unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
+   * Probes a destination at once, whatever its health. If the probe succeeds, waiting deliveries go out. Undefined for an unknown
+   * name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
    */
   tryNow = async (name: string): Promise<Trial | undefined> => {
     const destination = this.#destinations.get(name);
@@ -194,8 +193,9 @@ export class Engine implements ClaimingDesk {
   };
 
   /**
-   * Pauses a destination for a person, or resumes it (`by` undefined). Alerts for a paused destination wait and do not expire.
-   * Outlives a restart. False for an unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
+   * Pauses a destination for a person, or resumes it (`by` undefined). Alerts for a paused destination wait and do not expire,
+   * also across a restart. False for an unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave`
+   * does.
    */
   async setPause(name: string, by: string | undefined): Promise<boolean> {
     const destination = this.#destinations.get(name);
@@ -208,18 +208,18 @@ export class Engine implements ClaimingDesk {
     return true;
   }
 
-  /** The state of each destination. The state of one that another relay runs was saved some seconds ago. */
+  /** The state of a destination that another relay runs may be some seconds old. */
   statuses = (): DestinationState[] => [...this.#destinations.values()].map((one) => this.#stateOf(one));
 
-  /** When the engine's last round ended. A readiness check compares it with the clock. */
+  /** When the last round ended, for the readiness check. */
   lastTurnAt = (): number => this.#sweeper.lastTurnAt();
 
-  /** The turns of the lanes that this relay holds. */
+  /** Only of lanes that this relay holds. */
   laneTurns = (): LaneTurn[] => this.#keeper.groups().flatMap((group) => group.turns());
 
   /**
-   * Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them, and frees its lane
-   * groups. Never rejects.
+   * Stops claiming, waits up to `deadlineMs` for calls in flight, aborts and records the rest, and frees its lane groups. Never
+   * rejects.
    */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
@@ -243,7 +243,7 @@ export class Engine implements ClaimingDesk {
     if (this.#isShared) this.#loops.push(this.#keeper.leaveInTime(signal), this.wishes.run(signal));
   }
 
-  /** When the announcement fails, this relay keeps delivering by what it last knew of the others. */
+  /** When the announcement fails, this relay goes by its last knowledge of the others. */
   async #look(): Promise<void> {
     const [announced] = await Promise.allSettled([this.membership.announce(this.#keeper.holds)]);
     await this.#keeper.balance();
@@ -267,7 +267,7 @@ export class Engine implements ClaimingDesk {
     return destination && this.#keeper.groupOf(destination);
   }
 
-  /** Does the request here where this relay runs the destination. Otherwise leaves it for the relay that does. */
+  /** Does the request, or leaves it for the relay that runs the destination. */
   async #do<T>(destination: Destination, { by, here, seen }: Doing<T>): Promise<T> {
     const { name } = destination;
     const group = this.#keeper.serving(destination);
@@ -283,7 +283,7 @@ export class Engine implements ClaimingDesk {
     return done;
   }
 
-  /** The destination's own status. It is read anew where another relay runs the destination. */
+  /** Read anew where another relay runs the destination. */
   async #ownOf(destination: Destination): Promise<DestinationStatus> {
     await this.#readSaved();
     return this.#stateOf(destination).own;

@@ -23,13 +23,13 @@ import { PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
 
-/** One destination with its way out. */
+/** A destination with its channel. */
 export interface Outlet {
   destination: Destination;
   channel: Channel;
 }
 
-/** When the lane of a destination last took a turn, epoch milliseconds. */
+/** When a destination's lane last took a turn, epoch milliseconds. */
 export interface LaneTurn {
   destination: string;
   at: number;
@@ -63,7 +63,6 @@ export function requestOf(group: string, outlets: Outlet[], settings: DeliverySe
   };
 }
 
-/** A lane with the parts that its group uses. */
 interface Opened {
   destination: Destination;
   lane: Lane;
@@ -75,7 +74,7 @@ export class LaneGroup {
   readonly lane: LaneGrant;
   readonly destinations: Destination[];
   readonly health: HealthMemory;
-  /** The store under the fence of this group. */
+  /** Writes under the group's fence. */
   readonly store: LaneStore;
   /** The work of every second, by name. Each rejects as the store does. */
   readonly duties: Record<string, () => Promise<void>>;
@@ -91,7 +90,7 @@ export class LaneGroup {
   #lease: Lease;
 
   constructor(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps) {
-    // Every lane and every call listens: a great number of listeners is no leak.
+    // Every lane and every call listens. Many listeners are no leak here.
     setMaxListeners(0, this.#claiming.signal, this.#calls.signal);
     this.lane = grant;
     this.#deps = deps;
@@ -125,7 +124,6 @@ export class LaneGroup {
       .then(() => {});
   }
 
-  /** The lease was renewed. */
   extend(lease: Lease): void {
     this.#lease = lease;
   }
@@ -135,12 +133,10 @@ export class LaneGroup {
     return this.#lease.leftMs();
   }
 
-  /** The lane of a destination of this group. */
   laneOf(destination: string): Lane | undefined {
     return this.#lanes.get(destination)?.lane;
   }
 
-  /** When each of its lanes last took a turn; see `Lane`. */
   turns(): LaneTurn[] {
     return [...this.#lanes].map(([destination, { lane }]) => ({ destination, at: lane.turnedAt() }));
   }
@@ -148,7 +144,7 @@ export class LaneGroup {
   /** See `HealthMemory.setPause`. */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const saved = this.health.setPause(destination, by);
-    // Claims are given back before others can see the pause.
+    // Claims must be given back before others can see the pause.
     const lane = this.laneOf(destination.name);
     if (by !== undefined) lane?.giveBack();
     await saved;
@@ -170,8 +166,8 @@ export class LaneGroup {
   }
 
   /**
-   * Ends the calls under way as well: another relay holds the group, or the time for a stop is over.
-   * @param why for the log of attempts, in words that "during the call" follows
+   * Also ends the calls in flight: another relay holds the group, or the time for a stop is over.
+   * @param why for the log of attempts, in words that follow "during the call"
    */
   end(why: string): void {
     this.#claiming.abort();
@@ -210,7 +206,7 @@ export class LaneGroup {
     return pictures;
   }
 
-  /** Asked right before each call, and again as it leaves: the process may have been stopped since the lease was renewed. */
+  /** The process may have been suspended since the lease was renewed. */
   #mayCall(): boolean {
     if (this.#lease.isOver()) this.#deps.onLost();
     return !this.#lease.isOver();

@@ -14,20 +14,20 @@ import { laneGroupOf } from "./plan/accounts.ts";
 export interface LaneKeeperDeps extends Omit<LaneGroupDeps, "lease" | "onLost">, Omit<RecoveryDeps, "store"> {
   store: LaneGroupDeps["store"] & Lanes & Pick<Relays, "forgetRelay">;
   sharedByRelays: boolean;
-  /** The id of this relay. */
+  /** This relay's id. */
   owner: string;
-  /** All destinations of the configuration, by lane group. */
+  /** All configured destinations, by lane group. */
   outlets: ReadonlyMap<string, Outlet[]>;
   membership: Membership;
   duties: DutiesLane;
 }
 
-/** The lanes of a relay that has died are taken over after this time. */
+/** After this time the lanes of a dead relay are free. */
 export const laneLeaseMs = 15_000;
-/** Leases are renewed this often. No other relay can take a lane of a SQLite store, so the disk is spared there. */
+/** How often leases are renewed. No other relay can take a lane of a SQLite store, so the disk is spared there. */
 const [renewSharedMs, renewAloneMs] = [3_000, 10_000];
 const lookAgainMs = 200;
-/** A lease counts as over this much earlier: a call that leaves at its end is still under way for a moment. */
+/** A lease counts as over this much earlier: a call that leaves at its end needs a moment. */
 const leaseMarginMs = 1_000;
 const takenOver = "another relay took the destination over";
 const notRenewed = "its lease could not be renewed in time";
@@ -43,12 +43,12 @@ export class LaneKeeper {
   readonly #held = new Map<string, LaneGroup>();
   /** Held groups that go to another relay when their calls have ended. */
   readonly #leaving = new Set<string>();
-  /** Groups with calls under way, lost ones among them. */
+  /** One promise for each group with calls in flight, also for lost groups. */
   readonly #running = new Set<Promise<void>>();
   #isStopping = false;
-  /** False while leases cannot be renewed: then no group is taken. */
+  /** False while leases cannot be renewed. No group is taken then. */
   #canRenew = true;
-  /** A free lane was not granted: another relay asked for it at the same time, or lacked lanes. It is asked for again soon. */
+  /** A free lane was not granted: another relay asked for it too, or has too few. It is asked for again soon. */
   #leavesSome = false;
   readonly renewEveryMs: number;
 
@@ -60,7 +60,7 @@ export class LaneKeeper {
 
   groupOf = (destination: Destination): LaneGroup | undefined => this.#held.get(laneGroupOf(destination));
 
-  /** The group of the destination, unless it is lost or about to be left. */
+  /** Undefined where the group is lost, or about to be left. */
   serving(destination: Destination): LaneGroup | undefined {
     const group = this.groupOf(destination);
     return group && !this.#leaving.has(group.lane.group) && group.leftMs() > 0 ? group : undefined;
@@ -70,10 +70,10 @@ export class LaneKeeper {
 
   holdsAll = (): boolean => this.#held.size === this.deps.outlets.size;
 
-  /** How soon free lanes are to be asked for again. Milliseconds. */
+  /** How soon to ask for free lanes again. Milliseconds. */
   lookEveryMs = (): number => (this.#leavesSome && this.deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
 
-  /** Hands over groups that are more than this relay's share, and takes free ones. Rejects as the store does. */
+  /** Hands over what is more than this relay's share, and takes free groups. Rejects as the store does. */
   async balance(): Promise<void> {
     const kept = this.groups().filter(({ lane }) => !this.#leaving.has(lane.group));
     const { handOver: tooMany } = this.#share();
@@ -82,7 +82,7 @@ export class LaneKeeper {
     if (this.#canRenew) await this.acquire();
   }
 
-  /** Asks for groups that are not held. Begins to deliver there when the claims of former holders are settled. */
+  /** Delivery in a group begins when the claims of its former holders are settled. */
   async acquire(): Promise<void> {
     const { store, outlets, membership, duties, owner, settings } = this.deps;
     const missing = [...outlets].filter(([group]) => !this.holds(group));
@@ -109,7 +109,7 @@ export class LaneKeeper {
 
   /**
    * Renews the leases until `stop` is aborted.
-   * @param onFewer called when a group was lost, which may be asked for again
+   * @param onFewer called when a group was lost. It may be asked for again
    */
   renewing(onFewer: () => void): Poll {
     return createPoll({
@@ -126,7 +126,7 @@ export class LaneKeeper {
     });
   }
 
-  /** Leaves lanes with a lease that is over, even while the store does not answer. */
+  /** Leaves lanes whose lease is over, even while the store does not answer. */
   async leaveInTime(stop: AbortSignal): Promise<void> {
     const { duties, clock } = this.deps;
     while (!stop.aborted) {
@@ -138,9 +138,9 @@ export class LaneKeeper {
   }
 
   /**
-   * Takes nothing more, waits for the calls under way up to `deadlineMs`, then ends them, and frees all. Never rejects.
-   * @param looking resolves when no look for lanes is under way any more
-   * @param loops these have to end as well before the lanes are freed
+   * Takes nothing more, waits up to `deadlineMs` for calls in flight, then ends them, and frees everything. Never rejects.
+   * @param looking resolves when no look for lanes is running any more
+   * @param loops they must end before the lanes are freed
    */
   async stop(deadlineMs: number, looking: Promise<void>, loops: Promise<unknown>[]): Promise<void> {
     const { store, sharedByRelays, owner, duties, clock, log } = this.deps;
@@ -193,8 +193,7 @@ export class LaneKeeper {
   }
 
   /**
-   * Settles the claims of former holders and the deliveries that quiet hours hold. Groups that cannot be settled are asked for
-   * again.
+   * Settles the claims of former holders and the deliveries that quiet hours hold. A group where that fails is asked for again.
    */
   async #settle(groups: LaneGroup[]): Promise<void> {
     const destinations = groups.flatMap((group) => group.destinations);
@@ -210,7 +209,7 @@ export class LaneKeeper {
   async #renew(): Promise<void> {
     const { store, duties } = this.deps;
     const lease = this.#beginLease();
-    // Groups that are acquired meanwhile are not in this request.
+    // The answer does not name groups that are acquired meanwhile.
     const [asked, ofDuties] = [this.groups(), duties.held()];
     const kept = new Set(await store.renewLanes(this.#lanes(), laneLeaseMs));
     for (const group of asked) {
@@ -234,7 +233,7 @@ export class LaneKeeper {
     for (const group of this.groups()) if (group.leftMs() === 0) this.#lose(group, notRenewed);
   }
 
-  /** Hands a group to a relay that has too few. Its calls end first, so that no two calls to one chat overlap. */
+  /** Hands a group to a relay that has too few. Its calls end first: two calls to one chat must not overlap. */
   async #handOver(group: LaneGroup): Promise<void> {
     const { log } = this.deps;
     const { group: name } = group.lane;
@@ -243,7 +242,7 @@ export class LaneKeeper {
       group.windDown();
       if (await this.#free(group)) log.info("lane.handed_over", { group: name });
     } catch (error) {
-      // Its lease ends by itself.
+      // The lease of the lane ends by itself.
       this.#lose(group, "its lease is renewed no more");
       logFailure(log, "engine.lanes_failed")(error);
     } finally {
@@ -261,17 +260,15 @@ export class LaneKeeper {
     return true;
   }
 
-  /** Frees each lane as soon as its own calls have ended. */
+  /** Frees each lane when its own calls have ended. */
   async #leaveEach(looking: Promise<void>): Promise<void> {
-    // A look under way would announce this relay again.
+    // A running look would announce this relay again.
     await looking;
     await this.deps.store.forgetRelay(this.deps.owner);
     await Promise.all(this.groups().map((group) => this.#free(group)));
   }
 
-  /**
-   * Renews the leases until the last call has ended: a call may take longer than a lease, and no other relay may call meanwhile.
-   */
+  /** Renews the leases until the last call has ended. A call may take longer than a lease. */
   async #keepUntil(ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
       await this.deps.clock.sleep(renewSharedMs, ended);

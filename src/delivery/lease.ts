@@ -1,14 +1,14 @@
 import type { Now } from "../core/clock.ts";
 
-/** Until when this process surely holds a lane, without asking the store. */
+/** How long this process surely holds a lane, without asking the store. */
 export interface Lease {
-  /** Another relay may hold it already: no call may leave any more. */
+  /** True: another relay may hold the lane, and no call may leave. */
   isOver(): boolean;
-  /** How long it is still surely held; 0 when it is over. Milliseconds, `Infinity` where nobody else can take it. */
+  /** 0 when the lease is over, `Infinity` where no other relay can take the lane. Milliseconds. */
   leftMs(): number;
 }
 
-/** The lease in a store that no other relay can work on. */
+/** For a store with a single relay. */
 export const endless: Lease = { isOver: () => false, leftMs: () => Number.POSITIVE_INFINITY };
 
 export interface LeaseClock {
@@ -18,8 +18,8 @@ export interface LeaseClock {
 }
 
 /**
- * A lease counts from before it was asked for, since the time of the grant is not known. The faster of two clocks counts: the
- * machine's clock may be set back, and the other may stop while the machine sleeps.
+ * A lease counts from the question, since the time of the grant is unknown. The faster of two clocks counts: the machine's clock
+ * may be set back, the other may stop while the machine sleeps.
  */
 export function startLease(leaseMs: number, { now, elapsed = () => performance.now() }: LeaseClock): Lease {
   const [startedAt, startedElapsed] = [now(), elapsed()];

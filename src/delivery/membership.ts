@@ -5,18 +5,18 @@ import type { EngineContext } from "./lane/context.ts";
 
 export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Relays & Pick<RoutingDesk, "leaveRouting">;
-  /** This relay, as the others on this store see it. */
+  /** This relay, as the others see it. */
   self: Omit<RelaySelf, "report">;
-  /** Gives the state that goes with each announcement. It must not wait. Absent: the others see no state of this relay. */
+  /** The state that goes with each announcement. It must not wait. Absent: the others see no state. */
   report?(): RelayReport;
   sharedByRelays: boolean;
-  /** Lane groups of this configuration, the duties among them. */
+  /** Lane groups of this configuration, with the duties. */
   groups: readonly string[];
-  /** An announcement counts for this long. Milliseconds. */
+  /** How long an announcement counts. Milliseconds. */
   leaseMs: number;
 }
 
-/** Which relays run on this store, as of the last look, and whether the configuration of this one is the newest of all. */
+/** Which relays run on this store, and whether this one has the newest configuration. As of the last look. */
 export class Membership {
   readonly #unheldSince = new Map<string, number>();
   #relays: RelayView[] = [];
@@ -24,17 +24,16 @@ export class Membership {
 
   constructor(private readonly deps: MembershipDeps) {}
 
-  /** All that run on this store, this one among them, as of the last look some seconds ago. */
+  /** With this one, as of the last look some seconds ago. */
   relays = (): RelayView[] => this.#relays;
 
-  /** The others that ran a moment ago. */
   others = (): RelayView[] => this.#relays.filter(({ id }) => id !== this.deps.self.id);
 
   configuration = (): ConfigurationState => this.#configuration;
 
   isNewest = (): boolean => this.#configuration === "newest";
 
-  /** Lane groups that no running relay held, each with the time it became free. Empty where another configuration routes. */
+  /** Lane groups that no relay held, with the time at which each became free. Empty where another configuration routes. */
   unheld = (): ReadonlyMap<string, number> => this.#unheldSince;
 
   /** Lane groups that a running relay holds. */
@@ -43,8 +42,8 @@ export class Membership {
   }
 
   /**
-   * How many of these groups this relay may hold, and how many of its groups it has to hand over.
-   * @param held the number of its groups, without those that it is about to leave
+   * How many of these groups this relay may hold, and how many it must hand over.
+   * @param held its groups, without those that it is about to leave
    */
   share(groups: string[], held: number): { most: number; handOver: number } {
     if (!this.isNewest()) return { most: 0, handOver: held };
@@ -54,7 +53,7 @@ export class Membership {
   }
 
   /**
-   * Says that this relay runs, and learns who else does. Rejects as the store does.
+   * Announces this relay, and learns which others run. Rejects as the store does.
    * @param isHeld whether this relay holds the group, even if the store says otherwise
    */
   async announce(isHeld: (group: string) => boolean): Promise<void> {
@@ -65,14 +64,14 @@ export class Membership {
     this.#configuration = own === undefined ? "newest" : judgeConfiguration(own, this.#relays);
     if (this.#configuration !== before) this.#logConfiguration(own?.configurationVersion ?? 0);
     this.#noteUnheld(isHeld);
-    // Repeated each time: alerts that were on their way to the disk the last time have to be left, too.
+    // Repeated each time: alerts that were on their way to the disk the last time must be left too.
     if (!this.isNewest()) await store.leaveRouting?.(true);
     else if (before !== "newest") await store.leaveRouting?.(false);
   }
 
   /**
-   * A text that changes when another configuration may have lost its last relay, and each hour. Undefined: a later configuration
-   * ran here within the last day, so deliveries to destinations that only it knows wait for a relay with it.
+   * A text that changes each hour, and when another configuration may have lost its last relay. Undefined: a later configuration
+   * ran here within the last day. Deliveries to destinations that only it has wait for a relay with it.
    */
   whyOrphans(): string | undefined {
     const { sharedByRelays, self, clock } = this.deps;
@@ -104,10 +103,10 @@ export class Membership {
 const hourMs = 3_600_000;
 
 /**
- * An even share of the lane groups: each relay holds as many as the others, or one more. A relay that holds more hands over no
- * more than the others lack, so that lanes do not move in circles.
+ * An even share of the lane groups: each relay holds as many as the others, or one more. A relay hands over no more than the
+ * others lack, so lanes do not move in circles.
  *
- * @returns how many of the groups to hold at most, and how many of those that are held to hand over
+ * @returns how many groups to hold at most, and how many of the held ones to hand over
  * @param groups of this relay's configuration
  * @param held those of them that it holds
  * @param others the other relays that run, with the same configuration
@@ -124,6 +123,6 @@ export function shareLanes(
   const lacking = theirs.reduce((sum, count) => sum + Math.max(0, fewest - count), 0);
   const unheld = Math.max(0, groups.length - held - theirs.reduce((sum, count) => sum + count, 0));
   const forOthers = Math.min(held - fewest, lacking - unheld);
-  // While one relay lacks groups, no other takes more than its share: it would take what was handed over for that relay.
+  // While one relay lacks groups, the others take no more than their share. They would take what was handed over for that relay.
   return { most: lacking > 0 ? fewest : evenly, handOver: Math.max(0, forOthers, held - evenly) };
 }

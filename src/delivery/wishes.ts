@@ -11,35 +11,35 @@ import type { EngineContext } from "./lane/context.ts";
 export interface Wish {
   id: string;
   destination: string;
-  /** The person who pauses it; null: it is to be resumed. Absent: it is to be tried. */
+  /** The person who pauses the destination. Null: resume it. Absent: try it. */
   by?: string | null;
-  /** No relay begins it later than this. Epoch milliseconds. */
+  /** No relay begins it later. Epoch milliseconds. */
   until: number;
-  /** The reason of the holder, which could not do it. Absent: no relay has taken it. */
+  /** Why the relay that runs the destination could not do it. Absent: no relay has taken it. */
   why?: string;
 }
 
 export interface WishesDeps extends Pick<EngineContext, "clock" | "newId" | "log"> {
   store: CommonStates;
-  /** This relay runs the destination, and is not about to leave it. */
+  /** Whether this relay runs the destination, and is not about to leave it. */
   runs(destination: string): boolean;
-  /** Fulfils the wish and saves the result. Rejects as the store does. */
+  /** Does the request and saves the result. Rejects as the store does. */
   fulfil(wish: Wish): Promise<unknown>;
 }
 
-/** A person at a page waits no longer than this. A dead relay is replaced a little later. */
+/** How long a person waits at a page. A dead relay is replaced a little later. */
 const takeWithinMs = 10_000;
-/** The holder's work may take this long, or its result cannot be saved. */
+/** How long the other relay's work may take. */
 const seeWithinMs = 15_000;
 const seeEveryMs = 100;
 const lookEveryMs = 1_000;
-/** A wish that a relay has left behind when it died is removed after this time. */
+/** A wish that a dead relay has left is removed after this time. */
 const keptMs = 60_000;
 const mostWaiting = 100;
 
 /**
- * Wishes for destinations that another relay runs. The status that the destination's holder saves shows the result. The holder
- * answers only when it could not fulfil the wish.
+ * Wishes for destinations that another relay runs. That relay saves the destination's status, which shows the result. It answers
+ * only when it could not do it.
  *
  *     left in the mail ──the holder takes it──▶ done, and saved
  *        │                    └──▶ left again, with why it is not
@@ -56,27 +56,27 @@ export class Wishes {
     this.#poll = createPoll({ look: () => this.#look(), everyMs: lookEveryMs, clock: deps.clock, onFailed });
   }
 
-  /** Looks at once: a relay may have left a wish. */
+  /** A relay may have left a wish. */
   wake = (): void => this.#poll.wake();
 
-  /** Fulfils what others leave, until `stop` is aborted. Never rejects. */
+  /** Does what other relays ask for, until `stop` is aborted. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     stop.addEventListener("abort", () => this.#stopping.abort(), { once: true });
     await this.#poll.run(stop);
   }
 
   /**
-   * One relay fulfils the wish once, or none does.
-   * @param seen the result, as it is saved now. Undefined: there is none yet
-   * @throws AppError `conflict` when nobody took it in time, so that nothing was done; `store_unavailable` when it was taken
-   *   and is not seen in time, so that nobody knows, or when its holder says that it could not do it, or as the store does
+   * One relay does it once, or none does.
+   * @param seen the saved result. Undefined: none yet
+   * @throws AppError `conflict` when no relay took it in time: nothing was done. `store_unavailable` when a relay took it and the
+   * result is not seen in time, or could not do it, or as the store does
    */
   async leave<T>(wish: Pick<Wish, "destination" | "by">, seen: () => Promise<T | undefined>): Promise<T> {
     const { clock, newId } = this.deps;
     const { signal: stop } = this.#stopping;
     const leftAt = clock.now();
     const waitedMs = () => Math.abs(clock.now() - leftAt);
-    /** Undefined where the store does not answer: then the result is unknown. */
+    /** Undefined where the store does not answer. The result is then unknown. */
     const orNone = <V>(looked: Promise<V>) =>
       within(looked, Math.max(seeWithinMs - waitedMs(), lookEveryMs), clock).catch(() => undefined);
     const left = { ...wish, id: newId(), until: leftAt + takeWithinMs };
@@ -105,7 +105,7 @@ export class Wishes {
         const { destination } = wish;
         const why = errorMessage(error);
         log.error("wishes.not_fulfilled", { destination, error: why });
-        // Where the store does not take the answer either, the result stays unknown.
+        // If the store does not take the answer, the result stays unknown.
         return this.#mail.put([{ ...wish, why }]).catch(() => undefined);
       });
     }

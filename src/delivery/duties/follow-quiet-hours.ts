@@ -3,14 +3,14 @@ import type { Destination } from "../../core/rules.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import type { EngineContext } from "../lane/context.ts";
 
-/** Until when a destination's present quiet hours hold such an alert, with the reason in words. */
+/** Until when a destination's present quiet hours hold such an alert, and why, in words. */
 export type FindHold = (
   destination: string,
   alert: Pick<HeldDelivery, "severity" | "status">,
   now: number,
 ) => { until: number; words: string } | undefined;
 
-/** The mute that holds a stored alert back now, by the name that deliveries keep (`keptNameOf`), with the reason in words. */
+/** The mute that now holds a stored alert: the name that deliveries keep (`keptNameOf`), and the reason in words. */
 export type FindMute = (alertId: string, now: number) => Promise<{ keptName: string; reason: string } | undefined>;
 
 export interface QuietHoursDeps extends Pick<EngineContext, "clock" | "log"> {
@@ -19,12 +19,12 @@ export interface QuietHoursDeps extends Pick<EngineContext, "clock" | "log"> {
   findHold: FindHold;
 }
 
-/** The writing thread lists or changes this many in some 10 ms. Accepting alerts waits no longer. */
+/** The writing thread lists or changes these in some 10 ms. Accepting alerts waits no longer. */
 const batchSize = 400;
 
 /**
- * At a start, deliveries that quiet hours hold follow the present configuration. Those that are not held any more are sent at
- * once, as the summary that the end of quiet hours would bring. The others wait for the new end.
+ * Called at a start: the quiet hours of held deliveries may have changed. Deliveries that are no longer held go out at once, as
+ * the summary at the end of quiet hours. The others wait for the new end.
  */
 export async function followQuietHours(deps: QuietHoursDeps): Promise<void> {
   for (const { name } of deps.destinations) await followAt(name, deps);
@@ -45,7 +45,7 @@ async function followAt(destination: string, { store, findHold, clock, log }: Qu
       moved += await store.rescheduleHeld({ ...change, destination, now, isNamed: false });
     }
     const last = held.at(-1);
-    // A delivery that got a later time is listed once more, and has the right time then.
+    // A delivery that got a later time is listed again, and has the right time then.
     if (last === undefined || held.length < batchSize) break;
     after = last;
   }

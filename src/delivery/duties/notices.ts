@@ -24,23 +24,23 @@ import type { FindHold } from "./follow-quiet-hours.ts";
 export type Notifier = ReturnType<typeof createNotifier>;
 
 export interface NoticeOptions {
-  /** Saved in the same step, so that people hear of it once. */
+  /** Saved in the same step, so that people get the notice once. */
   watch?: WatchState;
   /** Nothing is sent or saved once this lane is lost. Default: the notice depends on no lane. */
   lane?: LaneFence;
-  /** Saved in the same step as well. Only with `lane`. */
+  /** Saved in the same step. Only with `lane`. */
   about?: DestinationStatus;
-  /** The destinations that the notice is about. It is not sent there. */
+  /** The destinations that the notice is about. It is not sent to them. */
   concerned?: readonly Destination[];
   /**
-   * The destination whose readers the notice is for. It goes there alone, and waits for the end of quiet hours. Default: see
-   * `send`.
+   * The only destination that gets the notice, for its own readers. The notice waits there for the end of quiet hours. Default:
+   * see `send`.
    */
   to?: string;
 }
 
 export interface NotifierDeps extends NoticeWorld, Pick<EngineContext, "clock" | "newId" | "log"> {
-  /** Finds the quiet hours that hold a notice. Default: none do. */
+  /** Quiet hours that hold a notice. Default: none. */
   findHold?: FindHold;
   store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert"> & Pick<Dispatch, "callFallbacks">;
 }
@@ -48,7 +48,7 @@ export interface NotifierDeps extends NoticeWorld, Pick<EngineContext, "clock" |
 const route = "notices";
 const why = "a notice of Tocsin itself";
 
-/** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
+/** Sends the relay's own notices to destinations that work. Each method rejects as the store does. */
 export function createNotifier(deps: NotifierDeps) {
   const { store, clock, newId, log, destinations } = deps;
   const startedAt = clock.now();
@@ -60,14 +60,14 @@ export function createNotifier(deps: NotifierDeps) {
   const takersBeside = (concerned: readonly Destination[]) =>
     without(concerned).destinations.filter(({ notices }) => notices !== false);
 
-  /** Whether a destination works that takes a notice about these: another one, without `notices: false`. */
+  /** Whether another destination works that takes notices. */
   function canReach(concerned: readonly Destination[]): boolean {
     return takersBeside(concerned).some((one) => deps.isWell(one));
   }
 
   /**
-   * Sends a notice to the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). Where there are
-   * none, only the page shows it.
+   * Sends a notice to `firstTargets`, and later to `furtherTargets` until one has it. Without any, only the page shows the
+   * notice.
    */
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
     const { watch, lane, about, concerned = [], to } = options;
@@ -90,7 +90,7 @@ export function createNotifier(deps: NotifierDeps) {
     });
   }
 
-  /** Plans deliveries without a fallback, unless `more` has one, so no other destination takes the notice over. */
+  /** No delivery has a fallback unless `more` gives one. */
   function plan(targets: Destination[], more: Pick<PlannedDelivery, "reason"> & Partial<PlannedDelivery>) {
     const how = { route, state: "queued", dueAt: clock.now(), updates: "new", ...more } as const;
     return targets.flatMap((target) => planDeliveries(target, recipientsOf(target), how));
@@ -118,21 +118,24 @@ export function createNotifier(deps: NotifierDeps) {
 
   return {
     canReach,
-    /** Whether another destination takes notices, even if it does not work now. */
+    /** Also true while the other destination does not work. */
     hasOthers: (concerned: readonly Destination[]) => takersBeside(concerned).length > 0,
     send,
-    /** Sends notices that a destination has failed or has not taken in time to others, or looks at them again later. */
+    /**
+     * Sends notices to further destinations where the first have failed or have not taken them in time. Other notices are looked
+     * at again later.
+     */
     async sendFurther(due: readonly DueDelivery[]): Promise<void> {
       const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
-      // A notice that cannot be read does not hold up the others.
+      // A notice that cannot be read does not delay the others.
       const failed = sent.find(({ status }) => status === "rejected");
       if (failed?.status === "rejected") throw failed.reason;
     },
   };
 }
 
-/** What the log says of a notice: where it goes, and why it goes nowhere else. */
+/** The decisions that the log shows: where a notice goes, and why it goes nowhere else. */
 function decide(
   targets: readonly Destination[],
   concerned: readonly Destination[],
@@ -155,15 +158,15 @@ export interface GroupNoticesDeps extends Pick<EngineContext, "clock"> {
   store: Pick<Dispatch, "countByDestination" | "countNotices">;
   notifier: Notifier;
   lane: LaneFence;
-  /** Another relay holds the lane group. */
+  /** Called when another relay holds the lane group. */
   onLost(): void;
   health: HealthMemory;
   destinations: Destination[];
-  /** How the outside reaches the page; absent: notices link to nothing. */
+  /** The address of the page from outside. Absent: notices have no links. */
   publicUrl?: string;
 }
 
-/** The notices about the destinations of one lane group. Each rejects as the store does. */
+/** Notices about the destinations of one lane group. Each method rejects as the store does. */
 export function createGroupNotices(deps: GroupNoticesDeps) {
   const { notifier, lane, health, clock, destinations, publicUrl } = deps;
 
@@ -177,7 +180,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
 
   async function sendChange(read: () => DestinationStatus, concerned: Destination[]): Promise<void> {
     const status = read();
-    // The destination was never bad. Asking for a target every second would take longest of all with many destinations.
+    // The usual case, asked every second. Looking for a target would take longest with many destinations.
     if (status.health === "ok" && status.notice === undefined) return;
     const due = planNotice(status, notifier.canReach(concerned), clock.now());
     if (due === undefined) return;
@@ -196,8 +199,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
   }
 
   /**
-   * Counts undelivered alerts without Tocsin's own notices. Undefined where the store fails: a notice without numbers is better
-   * than none.
+   * Undelivered alerts without Tocsin's notices. Undefined where the store fails: a notice without numbers is better than none.
    */
   async function countUndelivered(concerned: Destination[]): Promise<Undelivered | undefined> {
     try {
@@ -215,7 +217,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
   }
 
   return {
-    /** Sends a notice for each destination or account that has stopped working or works again, once. */
+    /** Sends one notice for each destination or account that has stopped working, or works again. */
     async sendChanges(): Promise<void> {
       for (const destination of destinations) await sendChange(() => health.of(destination), [destination]);
       const [first] = destinations;
@@ -234,7 +236,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
           return { ...status, undelivered: { ...(pending !== summary && { pending }), notifiedAt: now } };
         });
         const canReach = notifier.canReach(concerned);
-        // Only a message or an address was refused, so the destination's own readers get the notice where there is no other.
+        // Only a message or an address was refused. Without another destination, the destination's own readers get the notice.
         const isForOwn = !canReach && summary.failed > 0 && concerned.some(health.isWell);
         // The notice stays pending until one of the other destinations works.
         if (!canReach && !isForOwn && notifier.hasOthers(concerned)) continue;

@@ -11,44 +11,42 @@ import type { Notifier } from "./notices.ts";
 
 export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
-  /** The duties' lane while this relay has the duties. A delivery whose destination is gone has no lane of its own. */
+  /** The duties' lane, while this relay has the duties. A delivery whose destination is gone has no lane of its own. */
   lane(): LaneFence | undefined;
-  /**
-   * A text that changes when there may be more to settle. Undefined: nothing may be settled now.
-   */
+  /** A text that changes when there may be more to settle. Undefined: nothing may be settled now. */
   occasion(): string | undefined;
   destinations: ReadonlyMap<string, Destination>;
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "send">;
-  /** How often to look for work, and the wait after a failure. Milliseconds. */
+  /** Between two looks, and after a failure. Milliseconds. */
   everyMs: number;
 }
 
-/** Deliveries that one statement and the calls of their fallbacks take. */
+/** Deliveries that one statement fails, with their fallbacks. */
 const stepSize = 400;
 
 /**
- * Fails the deliveries to a destination that the configuration no longer has, perhaps since it was renamed. Fallbacks get them,
- * and people get a notice, as nobody would see them otherwise. There may be many, so the work is done in steps while all else
- * runs. A step that fails is tried again. The work begins when this relay gets the duties, and at each other occasion.
+ * Fails the deliveries to a destination that has left the configuration, for example by a new name. Fallbacks get them, and
+ * people get a notice. There may be many deliveries, so the work is done in steps. It begins when this relay gets the duties, and
+ * at each new `occasion`.
  */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;
   const known = [...deps.destinations.keys()];
-  /** The fence and the occasion under which all was settled last. */
+  /** Fence and occasion under which everything was settled last. */
   let settledFor = "";
-  /** Counts for the notice by destination. They are kept when a try fails. */
+  /** Counts for the notice, by destination. They are kept when a try fails. */
   const unsaid = new Map<string, number>();
   let stop = new AbortController().signal;
 
   /**
-   * @param before the first delivery of the last step: if it comes again, it would come for ever
+   * @param before the first delivery of the last step. If it comes again, nothing was done, and this step throws
    * @returns the first delivery of this step, where there may be more
    */
   async function settleSome(lane: LaneFence, before: number | undefined): Promise<"done" | "lost" | number> {
     const orphans = await store.listOrphans(known, stepSize);
     if (orphans.length === 0) {
-      // Deliveries that a killed process was sending there are left.
+      // Only deliveries are left that a killed process was sending there.
       return (await store.failOrphans(lane, known, clock.now())) === "lost" ? "lost" : "done";
     }
     const seqs = orphans.map((delivery) => delivery.seq);
@@ -63,7 +61,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
     return first;
   }
 
-  /** Whether all is settled. False when this relay stops, or another relay has the duties now. */
+  /** False when this relay stops, or another relay has the duties. */
   async function settle(lane: LaneFence): Promise<boolean> {
     let first: number | undefined;
     for (;;) {
@@ -77,7 +75,7 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
   async function say(lane: LaneFence): Promise<void> {
     for (const [destination, count] of unsaid) {
       log.warn("delivery.orphans", { destination, count });
-      // The next relay with the duties does not find these deliveries, so their counts are kept in case the duties come back.
+      // The next relay with the duties does not find these deliveries. The counts are kept in case the duties come back.
       if ((await notifier.send(writeOrphanNotice(destination, count), { lane })) === "lost") return;
       unsaid.delete(destination);
     }

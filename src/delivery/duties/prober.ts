@@ -16,7 +16,7 @@ export type ProberDeps = Pick<
 
 const timeoutMs = 20_000;
 
-/** Asks a destination whether delivery could work now. Nothing is sent to people. */
+/** Asks a destination whether delivery would work now. Sends nothing to people. */
 export class Prober {
   readonly #recipient: string;
   #running: Promise<Trial> | undefined;
@@ -26,15 +26,12 @@ export class Prober {
     [this.#recipient = destination.name] = recipientsOf(destination);
   }
 
-  /** Callers who ask at the same time share one call. Rejects as the store does. */
+  /** For a person. Callers at the same time share one call. Rejects as the store does. */
   probe(stop: AbortSignal): Promise<Trial> {
     return this.#share(stop, true);
   }
 
-  /**
-   * Probes without having been asked, to know that a destination is well. It waits for a free slot of the pace but does not use
-   * it up, so it delays no message.
-   */
+  /** A probe that no person asked for. It waits for a free slot of the pace and does not use it, so it delays no message. */
   prove(stop: AbortSignal): Promise<Trial> {
     return this.#share(stop, false);
   }
@@ -59,7 +56,7 @@ export class Prober {
     log[isNews ? "info" : "debug"]("destination.probed", { destination: destination.name, outcome: outcome.kind });
     if (isAsked) health.observeProbe(destination, outcome);
     else health.observeProof(destination, outcome, now);
-    // A page that only the probe has asked for says nothing about messages.
+    // A probe may call a page that messages do not use. An unasked one says nothing about messages, except by a 429.
     const isAboutMessages = isAsked || (outcome.kind === "retry" && outcome.reason === "rate_limited");
     const parked = isAboutMessages ? pace.parkAfter(outcome, destination, recipient, clock.now()) : [];
     if (parked.length > 0) await store.savePaces(parked);
@@ -81,7 +78,6 @@ export class Prober {
   }
 }
 
-/** A destination that may be probed. */
 interface Proven {
   destination: Destination;
   lane: Pick<Lane, "isIdle">;
@@ -94,34 +90,32 @@ interface ProvingDeps extends Pick<EngineContext, "clock" | "random" | "log"> {
 }
 
 const minute = 60_000;
-/** Probes that are overdue at the start are spread over this time. */
+/** Overdue probes of the start are spread over this time. */
 const spreadMs = 10 * minute;
-/** The wait after a probe without an answer, and while probes alone have found the destination down. */
+/** The wait after a probe without an answer, and while only probes have found the destination down. */
 const againMs = 3 * minute;
 /** The wait while the destination is being called. */
 const busyMs = minute;
 const gapMs = 1_000;
-/** A clock that was set is noticed within this time. */
+/** A changed clock is noticed within this time. */
 const longestSleepMs = 10 * minute;
 
 /**
- * Probes the idle destinations of one lane group that seem well, so that a dead one is known before an alert needs it. Nothing is
- * sent to people.
+ * Probes the idle destinations of one lane group that seem well, so that a dead one is known before an alert needs it. Sends
+ * nothing to people.
  *
  *     well, nothing delivered or proven for `proveEveryMs` ──▶ probe ──yes──▶ proven; again after about as long
  *                                                               └──no answer──▶ again in some minutes (`judgeProof`)
  *     found down by such probes alone ──▶ probed every few minutes until it answers
  *     dead, paused, or down since a delivery failed ──▶ left to the lane, which tries it by itself
  *
- * There is one probe at a time, a second apart. None is made while the destination is called, its pace is used up, or it has
- * asked for a wait. After a start, overdue probes are spread over some minutes. Runs until `stop` is aborted. Never rejects.
+ * Probes run one at a time, a second apart. None runs while the destination is called, its pace is used up, or it has asked for a
+ * wait. Ends when `stop` is aborted. Never rejects.
  */
 export async function proveAll({ proven, health, clock, random, log }: ProvingDeps, stop: AbortSignal): Promise<void> {
   const around = (ms: number) => ms * (0.9 + 0.2 * random());
 
-  /**
-   * When a message or a probe last got through; `undefined`: never. A time in the future comes from a clock that was set back.
-   */
+  /** When a message or a probe last got through. Undefined: never. A time in the future comes from a clock that was set back. */
   function lastKnownAt({ destination }: Proven, now: number): number | undefined {
     const { lastSentAt, lastProvenAt } = health.of(destination);
     const times = [lastSentAt, lastProvenAt].filter((at) => at !== undefined && at <= now) as number[];
@@ -134,7 +128,7 @@ export async function proveAll({ proven, health, clock, random, log }: ProvingDe
     return knownAt === undefined ? soon : Math.max(knownAt + around(everyMs), soon);
   }
 
-  /** When it is next to be looked at. */
+  /** Returns when to look at this destination again. */
   async function look(one: Proven, everyMs: number): Promise<number> {
     const { destination, lane, prober } = one;
     const now = clock.now();
@@ -162,7 +156,7 @@ export async function proveAll({ proven, health, clock, random, log }: ProvingDe
   while (plans.length > 0 && !stop.aborted) {
     const plan = plans.reduce((a, b) => (b.at < a.at ? b : a));
     const now = clock.now();
-    // A plan lies further ahead only when the clock was set back.
+    // A plan this far ahead comes from a clock that was set back.
     if (plan.at > now + 2 * plan.everyMs) plan.at = now + plan.everyMs;
     if (plan.at > now) await clock.sleep(Math.min(plan.at - now, longestSleepMs), stop);
     else {

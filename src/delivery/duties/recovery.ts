@@ -13,10 +13,9 @@ export interface RecoveryDeps extends Omit<EngineContext, "newId"> {
 const recoveryBatch = 2000;
 
 /**
- * Ends claims that nobody else will end: claims of a former holder of the lane, or with a lease that has run out. The call may
- * have been made, so each is recorded as ambiguous, and the policy decides. Claims that the journal knows to be untried go back
- * into the queue.
- * @param groups the groups that are held: one statement for all of them, since it is asked every second
+ * Ends claims of a former holder of the lane, or with a lease that is over. Their call may have been made: each is recorded as
+ * ambiguous, and the policy decides. Claims that the journal lists were never called. They go back into the queue.
+ * @param groups all held groups: one statement asks for them every second
  * @param detail the reason in words for people
  */
 export async function recoverAbandoned(
@@ -38,7 +37,7 @@ export async function recoverAbandoned(
     }),
   );
   deps.log.warn("delivery.recovered", { count: abandoned.length });
-  // Without this condition a batch that settles nothing would come again for ever.
+  // A batch that settles nothing would otherwise come again for ever.
   if (abandoned.length === recoveryBatch && results.includes("recorded")) await recoverAbandoned(deps, groups, detail);
 }
 
@@ -51,7 +50,7 @@ async function recover(
 ): Promise<"recorded" | "late"> {
   const { progress, digestId, token, seq } = delivery;
   if (journal?.isUntried(token)) {
-    // Only deliveries that were due as soon as they were made are claimed ahead.
+    // Only deliveries that are due from their creation are claimed ahead.
     await store.releaseClaim(token, delivery.createdAt);
     return "recorded";
   }

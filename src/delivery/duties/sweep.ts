@@ -10,7 +10,7 @@ import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 export interface SweeperDeps extends RecoveryDeps {
   store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned" | "releaseRest"> &
     Pick<Administration, "maintain">;
-  /** The groups that are held now. */
+  /** The held groups. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "sendFurther">;
@@ -18,7 +18,7 @@ export interface SweeperDeps extends RecoveryDeps {
 
 const sweepMs = 1_000;
 
-/** Looks every second at the work that no alert starts. */
+/** Does every second the work that no alert starts. */
 export class Sweeper {
   #lastTurnAt: number;
 
@@ -26,7 +26,7 @@ export class Sweeper {
     this.#lastTurnAt = deps.clock.now();
   }
 
-  /** Goes round every second until `stop` is aborted. Never rejects. */
+  /** Runs until `stop` is aborted. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     while (!stop.aborted) {
@@ -40,7 +40,7 @@ export class Sweeper {
     return this.#lastTurnAt;
   }
 
-  /** Runs each duty by itself, so one that fails does not hold up the others. */
+  /** Runs each duty by itself, so one that fails does not delay the others. */
   async #turn(stop: AbortSignal): Promise<void> {
     const groups = this.deps.groups();
     const duties: [string, () => Promise<void>][] = [

@@ -3,7 +3,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Log } from "../../core/log.ts";
 import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
-/** Calls to one destination. Each call ends after its time-out at the latest. */
+/** Calls to one destination. Each ends after its time-out at the latest. */
 export class Calls {
   #underWay = 0;
   #lastEndedAt: number | undefined;
@@ -27,19 +27,18 @@ export class Calls {
     return this.#underWay;
   }
 
-  /** Undefined: none has ended yet. */
+  /** Undefined: no call has ended. */
   lastEndedAt(): number | undefined {
     return this.#lastEndedAt;
   }
 }
 
-/** The time that a channel has to give up after it was asked to. */
+/** How long a channel has to give up after it was asked to. */
 const graceMs = 5_000;
 
 /**
- * One call to a channel, which always ends. After `timeoutMs`, or when `stop` is aborted with an error that says why, the channel is
- * asked to give up and says what it knows. If it does not answer even then, or throws, the outcome is ambiguous: nobody knows whether
- * the message left.
+ * One call to a channel, which always ends. After `timeoutMs`, or when `stop` is aborted with an error as the reason, the channel
+ * is asked to give up and to say whether the message left. If it does not answer, or throws, the outcome is ambiguous.
  */
 export function callChannel(
   call: (signal: AbortSignal) => Promise<Outcome>,
@@ -64,7 +63,7 @@ export function callChannel(
     stop.addEventListener("abort", onStop, { once: true });
     if (stop.aborted) onStop();
 
-    // In an async function, so that a call that throws before it returns a promise is caught as well.
+    // An async function also catches a call that throws before it returns a promise.
     (async () => call(giveUp.signal))().then(end, (error: unknown) => {
       log.error("channel.threw", { error: error instanceof Error ? error.name : typeof error });
       const detail = "the channel failed in a way that it does not know";

@@ -4,23 +4,20 @@ import type { RecordedAlert, RoutingDesk, RoutingDraft } from "../../core/ports/
 import type { Offer, Offered } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
-/** A destination's lane, with the fence of its claims. Undefined while this relay does not run the lane. */
+/** A destination's lane and its fence. Undefined while this relay does not run the lane. */
 export type FindLane = (destination: string) => { lane: Pick<Lane, "offer" | "settle">; fence: LaneFence } | undefined;
 
-/** An offer for one delivery of an alert: the places of the alert among the drafts, and of the delivery in its draft. */
+/** An offer for one delivery of an alert. `alert`: its place among the drafts. `place`: the delivery's place in its draft. */
 type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
 
-/** The facts that an offer needs besides the draft. */
 type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
 
-/**
- * Records and accepts as the store does. A lane that has nothing else to do claims its deliveries in the same commit, and calls at once.
- */
+/** Records and accepts as the store does. An idle lane claims its deliveries in the same commit, and calls at once. */
 export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
 /**
- * Stands between routing and the store: asks the lane of each delivery for an offer, and passes the offers to the commit that makes the
- * deliveries. The lane finds a delivery without an offer in its next listing.
+ * Between routing and the store: asks the lane of each delivery for an offer, and passes the offers to the commit that makes the
+ * deliveries. A delivery without an offer is found by the lane's next listing.
  */
 export function createClaimingDesk(
   store: Pick<RoutingDesk, "recordRouting"> & Inbox,

@@ -13,9 +13,9 @@ export interface ClaimsDeps extends LaneContext {
 }
 
 export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
-  /** Its alert was stored before, and perhaps late. */
+  /** The alert was stored before its routing, and may be late. */
   isStored: boolean;
-  /** The alert's payload. Absent: its body is read again where the message carries the payload. */
+  /** Absent: the body is read again where the message has the payload. */
   payload?: Json;
 }
 
@@ -31,31 +31,31 @@ export interface ClaimedOffer {
   claimed: ClaimedTogether;
 }
 
-/** A transaction without an answer may commit this much later, and its claim is found when its lease is over. */
+/** A transaction without an answer may commit this much later. Its claim is found when the lease is over. */
 const doubtMarginMs = 60_000;
-/** The pause between two tries to take a claim back: each is a transaction. */
+/** Between two tries to take a claim back. Each is a transaction. */
 const takeBackEachMs = 5_000;
 
-/** A channel is given this long beyond its time-out before its claim counts as abandoned. */
+/** A claim counts as abandoned this long after its channel's time-out. */
 const leaseMarginMs = 60_000;
 
 /**
- * How deliveries of one lane become claims, which is on disk before any call leaves:
+ * How deliveries of one lane become claims. A claim is on disk before its call leaves:
  *
  *     planned, alone or as a digest ──▶ claim ──────────────────────────────┐
  *     planned as a run ──▶ noted in the journal ──▶ claimRun ───────────────┤
  *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
  *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
  *
- * No call was made for a claim that the journal names; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store
- * has given no answer, the claim may have been made: it is taken back at the lane's next look, and every five seconds until its lease
+ * The journal names claims without a call, and `begin` strikes them out (docs/adr/0011-runs-of-deliveries.md). Where the store
+ * gave no answer, the claim may have been made. It is taken back at the lane's next look, and every five seconds until its lease
  * would be over.
  */
 export class Claims {
-  /** Claims that may have been made, by their token. */
+  /** Claims that may have been made, by token. */
   readonly #doubted = new Map<string, Doubt>();
   readonly threads = new ThreadMemory();
-  /** Longer than a call may take, so that a slow call is not repeated. */
+  /** Longer than a call may take, or a slow call would be repeated. */
   readonly leaseMs: number;
 
   constructor(private readonly deps: ClaimsDeps) {
@@ -63,7 +63,7 @@ export class Claims {
     this.leaseMs = Math.max(deps.settings.leaseMs, sendTimeoutMs + leaseMarginMs);
   }
 
-  /** Claims the planned deliveries. Undefined when none of them can be claimed any more. */
+  /** Undefined when no delivery of the plan can be claimed any more. */
   async claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
     const { store, destination, pace, settings, newId } = this.deps;
     const { leaseMs } = this;
@@ -81,10 +81,7 @@ export class Claims {
     return { token, leaseUntil: now + leaseMs, slotAt: now, deliveries: [newest, ...rest], digest };
   }
 
-  /**
-   * Claims several plans in one commit, each as a claim of its own, in their order. Deliveries that cannot be claimed any more are left
-   * out.
-   */
+  /** Makes one claim for each plan, in order, in one commit. Deliveries that cannot be claimed any more are left out. */
   async claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
     const { store, journal, newId } = this.deps;
     const { leaseMs } = this;
@@ -119,7 +116,7 @@ export class Claims {
     return claims;
   }
 
-  /** A token under which routing claims a delivery that it makes for this lane. Undefined: the journal cannot note it. */
+  /** A token under which routing claims a delivery for this lane. Undefined: the journal cannot note it. */
   offer(delivery: Offered): Offer | undefined {
     const token = this.deps.newId();
     if (!this.deps.journal?.note([token])) return undefined;
@@ -127,19 +124,19 @@ export class Claims {
     return { delivery, token, leaseMs: this.leaseMs, leaseUntil: this.deps.clock.now() + this.leaseMs };
   }
 
-  /** Whether the offer is so old that another message of its key may have gone out since. A commit that hung makes it so old. */
+  /** Whether the offer's commit took so long that another message of the key may have gone out. */
   isLate({ leaseUntil }: Offer): boolean {
     return this.deps.clock.now() - (leaseUntil - this.leaseMs) >= withEndAfterMs;
   }
 
-  /** @param claim whether routing has made the claim: `made` and `unknown` are taken back */
+  /** @param claim whether routing has made the claim. `made` and `unknown` are taken back */
   withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
     this.threads.release(delivery);
     if (claim === "none") this.deps.journal?.forget(token);
     else this.#doubt(token, [delivery], claim === "made");
   }
 
-  /** The claims that routing has made under offers, in the order of their commits. */
+  /** The claims that routing has made, in the order of their commits. */
   async adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
     const claims = offers.flatMap(({ offer, claimed: { deliveries, thread } }): Claim[] => {
       const { token, leaseUntil, delivery } = offer;
@@ -153,18 +150,21 @@ export class Claims {
     return claims;
   }
 
-  /** Reads the payloads that the claim lacks, then strikes it from the journal: a call may follow. Rejects as the store does. */
+  /** Reads missing payloads, then strikes the claim from the journal: a call may follow. Rejects as the store does. */
   async begin({ token, deliveries, ofRun }: Claim): Promise<void> {
     if (!ofRun?.isFilled) await this.deps.payloads.fill(deliveries);
     this.deps.journal?.strike(token);
   }
 
-  /** The claim is settled, or was left to its lease. */
+  /** For a claim that is settled, or left to its lease. */
   end({ deliveries: [newest], ofRun }: Claim): void {
     if (ofRun) this.threads.release(newest);
   }
 
-  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does, see `release`. */
+  /**
+   * For a claim of a run without a call: its deliveries go back to their places in the queue. Rejects as the store does, see
+   * `release`.
+   */
   async giveBack(claim: Claim): Promise<void> {
     try {
       await this.release(claim, placeOf(claim));
@@ -173,7 +173,7 @@ export class Claims {
     }
   }
 
-  /** Makes a claim due again whose calls are all on record. Rejects if the store does; `takeBack` then releases the claim. */
+  /** For a claim whose calls are all recorded: makes its deliveries due again. If the store fails, `takeBack` does it later. */
   async release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
     try {
       await this.deps.store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
@@ -184,7 +184,7 @@ export class Claims {
     }
   }
 
-  /** Releases the claims that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
+  /** Releases claims that were withdrawn, could not be released, or may have been made. Rejects as the store does. */
   async takeBack(): Promise<void> {
     const { store, journal, clock } = this.deps;
     for (const [token, one] of this.#doubted) {
@@ -208,11 +208,11 @@ export class Claims {
     const until = now + this.leaseMs + doubtMarginMs;
     const isHeld = isAnyHeld(deliveries);
     this.#doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld, isMade, nextAt: now, until });
-    // All calls of the claim are on record, so it counts as untried.
+    // All calls of the claim are recorded, so it counts as untried.
     this.deps.journal?.note([token]);
   }
 
-  /** Reads the payloads of several claims together. Those that have no room are read when their turn comes. */
+  /** Reads the payloads of several claims at once. Those for which there is no room are read when their turn comes. */
   async #fill(claims: Claim[]): Promise<void> {
     if (claims.length === 0) return;
     const filled = await this.deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
@@ -222,28 +222,26 @@ export class Claims {
   }
 }
 
-/** A claim that may have been made, or could not be released. */
 interface Doubt {
   dueAt: number;
   isHeld: boolean;
-  /** It was made. */
   isMade: boolean;
-  /** When it is tried again, and when it is over in any case. */
+  /** `nextAt`: the next try. `until`: the lease is over in any case. */
   nextAt: number;
   until: number;
 }
 
-/** Its place in the queue: a message for several deliveries has the place of the first. */
+/** The place in the queue: that of the first delivery. */
 export const placeOf = ({ deliveries }: Claim): number => firstDueAt(deliveries);
 
-/** One of them was held by quiet hours: it goes out with the others of that night. */
+/** A delivery that quiet hours held goes out with the others of that night. */
 export const isAnyHeld = (deliveries: readonly { state?: DeliveryState }[]): boolean =>
   deliveries.some(({ state }) => state === "held");
 
 const firstDueAt = (deliveries: readonly Pick<DueDelivery, "dueAt">[]): number =>
   Math.min(...deliveries.map(({ dueAt }) => dueAt));
 
-/** Gives claimed deliveries, which are `sending`, the state and time from before: these say why the message is late. */
+/** Gives claimed deliveries (`sending`) the state and time from before. These say why the message is late. */
 function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery[] {
   const planned = new Map<number, DueDelivery>(plan.deliveries.map((delivery) => [delivery.seq, delivery]));
   return claimed.map((delivery) => {
@@ -253,8 +251,8 @@ function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery
 }
 
 /**
- * The threads that messages without a record on disk have changed: the other claims of the run have read the thread as it was before.
- * A thread is kept while a claim of its key is under way. A later claim reads it from the store.
+ * Threads as the unrecorded messages of a run have left them. The other claims of the run were made before, and have older ones.
+ * A thread is kept while a claim of its key is in progress.
  */
 class ThreadMemory {
   readonly #known = new Map<string, { claims: number; thread?: Thread }>();
@@ -284,7 +282,7 @@ class ThreadMemory {
 
 type Keyed = Pick<DueDelivery, "recipient" | "alertKey">;
 
-/** An alert key in a chat of the lane. */
+/** An alert key in a chat. */
 export function keyOf({ recipient, alertKey }: Keyed): string {
   return `${recipient}\n${alertKey}`;
 }

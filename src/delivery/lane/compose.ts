@@ -14,7 +14,7 @@ import { type Claim, formOf, isQuiet, isSilenced } from "../plan/plan-claim.ts";
 import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
-/** The parts of a delivery that its message is made from. */
+/** What a message is made from. */
 export interface MessageSource
   extends Pick<
       ClaimedDelivery,
@@ -31,11 +31,11 @@ export interface MessageSource
       | "form"
     >,
     Partial<Pick<ClaimedDelivery, "updates" | "extras" | "damped">> {
-  /** The sender's payload, for channels that carry it. */
+  /** Only for channels that send it. */
   payload?: Json;
 }
 
-/** For the first message of an alert, outside of any lane. */
+/** For the first message of an alert, without a lane. */
 export function firstSource(
   { id, seq, origin, receivedAt, facts }: Alert,
   more: Pick<MessageSource, "purpose" | "payload"> & Partial<MessageSource>,
@@ -50,11 +50,11 @@ export interface ComposerDeps {
   rendering: Rendering;
   log: Log;
   publicUrl?: string;
-  /** Absent: messages are composed without pictures. */
+  /** Absent: messages have no pictures. */
   planPicture?: PlanPicture;
 }
 
-/** Makes messages. After a fault in rendering a message is made in a plainer form, as long as there is one. */
+/** After a fault in rendering a message is made in a plainer form, as long as there is one. */
 export function createComposer({ rendering, log, publicUrl, planPicture }: ComposerDeps) {
   function render(channel: ChannelType, compose: () => Document, options: RenderOptions, alert: Alert): Message[] {
     try {
@@ -115,7 +115,7 @@ export function createComposer({ rendering, log, publicUrl, planPicture }: Compo
   };
 }
 
-/** As the text says it; a single alert has none. */
+/** Undefined for a single alert. */
 function historyOf(alert: Alert, { history }: MessageContext): MessageData["history"] {
   if (history === undefined || history.count < 2) return undefined;
   const { count, firstAt } = history;
@@ -146,7 +146,7 @@ function bareDocument(alert: Alert): Document {
   };
 }
 
-/** The messages of a claim about one alert. The history of its deliveries adds what they say about delays and repeats. */
+/** The messages of a claim about one alert. The deliveries' history gives the words about delays and repeats. */
 export function composeClaimed(
   composer: Composer,
   destination: Destination,
@@ -168,7 +168,7 @@ export function composeClaimed(
   return composer.alert(newest, alertOf(newest), context, destination);
 }
 
-/** The first value that a delivery of the message has, the newest delivery first. */
+/** From the newest delivery that has one. */
 function dampedOf(deliveries: Claim["deliveries"]): MessageContext["damped"] {
   const saying = deliveries.find(({ damped }) => damped !== undefined);
   return saying?.damped && { ...saying.damped, isSummary: saying.updates === "summary" };
@@ -192,7 +192,7 @@ export function composeDigest(
   return composer.digest(claim.deliveries, context, formOf(claim), destination);
 }
 
-/** The first message of a thread with the words that it is over. It still shows its own alert. */
+/** The first message of a thread, marked as over. It still shows its own alert. */
 export function composeResolved(
   composer: Composer,
   destination: Destination,
@@ -217,9 +217,7 @@ function timeOf({ madeAt = 0, late }: DeliveryProgress): Pick<MessageContext, "n
   return { now: madeAt, late };
 }
 
-/**
- * The quiet hours in which all of them came. Undefined when they were held by quiet hours of an earlier configuration.
- */
+/** Undefined when the deliveries were held by quiet hours of an earlier configuration. */
 function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: Claim): DigestContext["quietHours"] {
   if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
   const { from, to } = quietHours;
@@ -232,7 +230,7 @@ function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: 
   return areIn ? { from, to } : undefined;
 }
 
-/** Whether an earlier attempt was ambiguous: the message may have arrived. */
+/** Whether an earlier attempt was ambiguous. */
 function mayBeRepeat({ deliveries, digest }: Claim): boolean {
   const [{ status }] = deliveries;
   return deliveries.some((delivery) => delivery.ambiguous > 0 && (digest !== undefined || delivery.status === status));

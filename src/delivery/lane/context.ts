@@ -22,7 +22,7 @@ export interface EngineContext {
   log: Log;
 }
 
-/** Shared by the parts of one lane. Pace and health are those of its group. */
+/** Shared by the parts of one lane. The group's lanes share pace and health. */
 export interface LaneContext extends EngineContext {
   store: LaneStore;
   destination: Destination;
@@ -39,9 +39,8 @@ type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
 type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
 
 /**
- * The store of one lane group: all its writes carry the group's fence.
- * @param onLost called at each write that finds that another relay holds the group. The write has changed nothing then: no delivery was
- * claimed, an attempt counts as late
+ * The store of one lane group: its writes have the group's fence.
+ * @param onLost called at a write when another relay holds the group. Nothing is claimed then, and an attempt counts as late
  */
 export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void) {
   async function unlessLost<Answer>(

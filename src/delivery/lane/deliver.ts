@@ -43,11 +43,11 @@ import type { LanePictures } from "./pictures.ts";
 
 export interface DeliveryListener {
   /**
-   * The last call is over, and its record is on its way to the store.
+   * Called when the last call has ended, before its record is on disk.
    * @param isWell the message was sent
    */
   onAnswered(isWell: boolean): void;
-  /** The store has refused the record of a call. It is asked again until it takes the record or the lease ends. */
+  /** Called when the store has refused to record a call. It is asked again until the lease ends. */
   onRefused(): void;
 }
 
@@ -55,9 +55,9 @@ export interface DelivererDeps extends LaneContext {
   claims: Claims;
   composer: Composer;
   planFallbacks: PlanFallbacks;
-  /** Absent: messages of this destination get no pictures. */
+  /** Absent: messages of this destination have no pictures. */
   pictures?: LanePictures;
-  /** False: another relay may hold the lane already, so no call may leave. */
+  /** False: another relay may hold the lane, so no call may leave. */
   mayCall(): boolean;
   figures: DeliveryFigures;
   /** When this process began to deliver, epoch milliseconds. */
@@ -69,38 +69,37 @@ interface Work {
   readonly claim: Claim;
   readonly stop: AbortSignal;
   readonly listener?: DeliveryListener;
-  /** Whether the messages make no sound, see `isSilent`. */
   readonly silent: boolean;
   /** Never changed in place: `advance` makes the next one. */
   progress: DeliveryProgress;
   leaseUntil: number;
-  /** When the claim took the slot of the next call. Undefined: the next call still needs a slot. */
+  /** The slot that the claim took for its next call. Undefined: none yet. */
   slotAt: number | undefined;
-  /** A call was made that is not on the record. */
+  /** A call was made and not recorded. */
   isUnrecorded: boolean;
-  /** When the last call began. Undefined: none has. */
+  /** When the last call began. */
   calledAt?: number;
   /** Saved with the next record. */
   paces: PaceRecord[];
 }
 
-/** The result of a step: the claim is settled (or given back), the next step follows, or this step cannot be done. */
+/** What follows a step: the claim is settled (or given back), the next step, or the plan for an impossible step. */
 type Course = "settled" | "next" | "impossible";
 
-/** Which call of the claim it is, as the attempt log shows it. */
+/** The call as the attempt log shows it. */
 type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
 const onlyEdit: CallLabel = { action: "edit", part: 1, parts: 1 };
 const onlySend: CallLabel = { action: "send", part: 1, parts: 1 };
 
 /**
- * The longest wait for a slot between the parts of a message. For a longer wait the claim is given back: its lease would run out.
+ * The longest wait for a slot between the parts of a message. With a longer one the claim is given back, or its lease would end.
  */
 const longestSlotWaitMs = 15_000;
-/** The pause between two tries to record the outcome of a call. */
+/** Between two tries to record a call. */
 const recordAgainMs = 1_000;
-/** Unsent deliveries of a key that are read to find the message of a cause among them. */
+/** Unsent deliveries of a key among which the message of a cause is searched. */
 const mostUnsent = 100;
-/** The wait before a delivery is tried again that could not be sent for a reason of Tocsin's own. */
+/** The wait of a delivery that failed for a reason of Tocsin's own. */
 const giveBackForMs = 5_000;
 
 /**
@@ -126,29 +125,30 @@ const giveBackForMs = 5_000;
  * | rejected: account | waiting until the account is accepted again | anew | – | the account is paused |
  * | ambiguous | waiting, then marked as a repeat; or held | anew | parked (2) | a failure more |
  *
- * Decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`, in the order of the columns.
- * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. One
- * transaction writes it with the attempt (`deliveries.due_at`, `paces.parked_until`), so it holds across a restart. After
- * one, the bot is parked only when two more of its chats ask. The lane's next slot, the parts of a long message, probes and manual
- * resends wait for it; a delivery waits as long as its schedule lasts. (2) If it asked for a wait, and never after a mail. A claim
- * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
+ * The columns are decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`.
  *
- * A delivery that fails for good, or finds its destination dead, calls its fallback in the same transaction. An alert that
- * reached nobody is remembered for a notice. After an edit that cannot be made the next step follows, or the alert answers the
- * message that could not be changed. The store is asked to record a call until the lease ends: a call without a record would be
- * made again. A relay that has lost the lane writes nothing more, and the next holder recovers the claims. A message that is sent
- * and on record may then get its picture (pictures.ts); nothing here waits for that.
+ * (1) The chat is parked. The whole bot is, when the account is meant, or when two of its chats ask within ten seconds.
+ * Afterwards two more chats must ask. The wait is written with the attempt (`deliveries.due_at`, `paces.parked_until`), so it
+ * outlives a restart. Everything waits for it: the next slot, the parts of a long message, probes, manual resends. A delivery
+ * waits as long as its schedule lasts. (2) Only if a wait was asked for, and never after a mail. A claim that recovery ends is
+ * ambiguous too, and says nothing about health.
+ *
+ * A delivery that fails for good, or finds its destination dead, makes its fallback in the same transaction. An alert that
+ * reached nobody is remembered for a notice. After an impossible edit the next step follows, or the alert answers the message
+ * that could not be changed. The store is asked to record a call until the lease ends, since a call without a record would be
+ * made again. A relay that has lost the lane writes nothing more, and the next holder recovers its claims. A message that is sent
+ * and recorded may then get its picture (pictures.ts).
  */
 export class Deliverer {
   /**
-   * The last message of each group, or of quiet hours, in a chat. A later message of the same group is silent, unless it tells
-   * something worse.
+   * The last message of each group, or of quiet hours, in a chat. A later message of the group is silent, unless it has something
+   * worse.
    */
   readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
   constructor(private readonly deps: DelivererDeps) {}
 
-  /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
+  /** Makes and records the calls of a claim. Ends when the claim is settled or given back. Rejects as the store does. */
   async deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
     const { clock, claims } = this.deps;
     const [newest] = claimed.deliveries;
@@ -217,11 +217,11 @@ export class Deliverer {
     if (isDamped(newest)) return settle(onlyEdit, isOfCause ? withoutCall.listedLater : withoutCall.countedOnly);
     if (steps.length === 0)
       return settle(onlySend, status === "resolved" ? withoutCall.firedSince : withoutCall.overBefore);
-    // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
+    // The only step was an edit, and it was impossible. The alert answers that message instead.
     await this.#send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
-  /** When the unsent message of a cause is due. The alerts that the cause holds back are not told before it. */
+  /** When the unsent message of a cause is due. The alerts that the cause holds back wait for it. */
   async #findUnsent({ alertKey, alertSeq, recipient }: ClaimedDelivery): Promise<number | undefined> {
     const { store, destination } = this.deps;
     const unsent = await store.listByKeys(destination.name, [alertKey], mostUnsent);
@@ -229,9 +229,8 @@ export class Deliverer {
   }
 
   /**
-   * Whether the alert came before the last one that the thread has told. Another relay, or a spool, may store an alert after one
-   * that came later. A firing alert that came later is always newer. An end is newer than an alert that came before it and was
-   * stored late.
+   * Whether the alert came before the last one that the thread shows. Another relay, or a spool, may store an alert late. A
+   * firing alert that came later is always newer. A resolving alert is newer than one that came before it and was stored late.
    */
   async #isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
     const { store, destination } = this.deps;
@@ -261,7 +260,7 @@ export class Deliverer {
     const { channel, clock } = this.deps;
     const { edit } = channel;
     const skipped = isLast ? "impossible" : "next";
-    // With parts sent, the message is under way already.
+    // Once a part is sent, no edit replaces the message.
     const messages = work.progress.refs.length > 0 ? [] : await this.#composeEdit(work, step, thread);
     const [message] = messages ?? [];
     if (messages?.length !== 1 || !message || !edit) return skipped;
@@ -280,7 +279,7 @@ export class Deliverer {
     const update = outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
     await this.#record(work, onlyEdit, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
     if (outcome.kind === "sent" && step.shows === "self") {
-      // A picture of the alert before would contradict the text.
+      // The picture of the earlier alert would contradict the text.
       this.deps.pictures?.noteSent({
         deliveries,
         isAlone: true,
@@ -293,7 +292,6 @@ export class Deliverer {
     return isRefused ? skipped : "next";
   }
 
-  /** Sends the parts that are not sent yet. */
   async #send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
     const { channel, clock } = this.deps;
     const { claim } = work;
@@ -329,7 +327,7 @@ export class Deliverer {
     return "settled";
   }
 
-  /** The progress keeps the times that the message names, so that a long message is cut in the same places after a restart. */
+  /** The progress keeps the times that the message names. After a restart a long message is then cut in the same places. */
   #composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
     const { destination, composer } = this.deps;
     const { claim } = work;
@@ -370,10 +368,7 @@ export class Deliverer {
     return advance(progress, { kind: "composed", at: now, late: explainLateness(said, context) });
   }
 
-  /**
-   * Undefined when the message cannot be composed in any form. That is a defect of Tocsin, and no reason to keep other messages
-   * waiting.
-   */
+  /** Undefined when the message cannot be composed in any form. That is a bug of Tocsin, and must not stop other messages. */
   #unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
     const { log } = this.deps;
     try {
@@ -386,20 +381,20 @@ export class Deliverer {
   }
 
   /**
-   * Waits until the pace allows the next call. The slot of the first call was taken with the claim. False when the claim was
-   * given back: the wait is too long, or the relay stops.
+   * Waits until the pace allows the next call. The first call's slot was taken with the claim. False: the wait is too long or the
+   * relay stops, and the claim was given back.
    */
   async #takeSlot(work: Work): Promise<boolean> {
     const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.deps;
     const { claim, stop } = work;
-    // The claims after it in its run go back to their places in the queue, so this one must, too.
+    // Later claims of the run go back to their places in the queue, so this one must too.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
     const release = (at: number) => claims.release(claim, isUntried ? placeOf(claim) : at);
-    // A channel that cannot be loaded fails the call, which tells the reason.
+    // If the channel cannot be loaded, the call fails and gives the reason.
     await channel.prepare?.().catch(() => {});
     for (;;) {
-      // The destination was paused after the claim: the person has read that nothing more is sent.
+      // The destination was paused after the claim. The person was shown that nothing more is sent.
       const isHeldUp = health.of(destination).paused !== undefined && !isManual(claim.deliveries[0]);
       if (!mayCall() || (isHeldUp && work.calledAt === undefined)) {
         await release(clock.now());
@@ -408,15 +403,15 @@ export class Deliverer {
       const now = clock.now();
       const { slotAt } = work;
       work.slotAt = undefined;
-      // The commit of the claim may have taken so long that other calls came between.
+      // Other calls may have come between, if the commit of the claim took long.
       if (slotAt !== undefined && pace.mayUse(keys, slotAt, now)) return true;
       const { at, why } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
         work.paces = pace.take(keys, now);
         return true;
       }
-      // A delivery that the vendor makes wait goes back into the queue, where an end that comes meanwhile joins its message.
-      // The lane's own pace is waited for here, since each claim takes a slot.
+      // A delivery that the vendor makes wait goes back into the queue, where a resolving alert can join it. The lane's own pace
+      // is waited for here, since each claim takes a slot.
       const isParked = why !== undefined && work.calledAt === undefined && work.progress.refs.length === 0;
       const longestMs = isParked ? withEndAfterMs : longestSlotWaitMs;
       if (stop.aborted || at - now > longestMs) {
@@ -455,7 +450,6 @@ export class Deliverer {
     };
   }
 
-  /** Judges the outcome, remembers it, writes it, and logs it. */
   async #record(
     work: Work,
     label: CallLabel,
@@ -516,10 +510,7 @@ export class Deliverer {
     });
   }
 
-  /**
-   * The deliveries that go out together, which may take several messages. Undefined: it is one message, or their number is not
-   * known.
-   */
+  /** How many deliveries go out together in several messages. Undefined: it is one message, or the number is unknown. */
   async #countTotal(claim: Claim, now: number): Promise<number | undefined> {
     const { store, destination } = this.deps;
     const { deliveries, digest } = claim;
@@ -531,7 +522,7 @@ export class Deliverer {
     );
   }
 
-  /** The last message of the claim's group, where the claim was due together with it. */
+  /** The last message of the claim's group, if both were due together. */
   #lastWith({ deliveries }: Claim) {
     if (this.#lastOfGroups.size === 0) return undefined;
     const key = groupKeyOf(deliveries[0]);
@@ -541,7 +532,7 @@ export class Deliverer {
       : undefined;
   }
 
-  /** Whether the last message of the group made a sound for something at least as bad. */
+  /** Whether the group's last message made a sound for something at least as bad. */
   #hasRung(claim: Claim): boolean {
     const worst = this.#lastWith(claim)?.rang;
     return worst !== undefined && claim.deliveries.every(({ facts }) => !isWorse(facts.severity, worst));
@@ -566,7 +557,7 @@ export class Deliverer {
     return this.deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
-  /** Keeps the outcome in memory: the next call must know it even if the record fails. */
+  /** In memory: the next call must know the outcome even if it cannot be recorded. */
   #remember(work: Work, outcome: Outcome, now: number): void {
     const { destination, pace, health } = this.deps;
     const { recipient } = work.claim.deliveries[0];
@@ -576,7 +567,7 @@ export class Deliverer {
     if (work.isUnrecorded) health.observe(destination, outcome);
   }
 
-  /** Records a call. A call without a record would be made again, so the store is asked until the lease ends. */
+  /** A call without a record would be made again, so the store is asked until the lease ends. */
   async #write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
     const { store, destination, clock, log } = this.deps;
     for (;;) {
@@ -598,7 +589,7 @@ function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {
   const [{ status }] = deliveries;
   // A ring among them needs a message, even if the newest is a quick repeat that would only change one.
   if (status !== "resolved" && deliveries.some(({ updates }) => updates === "reply")) return "reply";
-  // A later end is none while an earlier end is still unsent.
+  // While an earlier end is unsent, this is the first end.
   return deliveries.find(({ updates }) => updates !== "later_end")?.updates ?? "later_end";
 }
 
@@ -615,7 +606,7 @@ const uncomposable: Outcome = {
 
 const noCall = (note: string): Outcome => ({ kind: "sent", note });
 
-/** The outcomes of deliveries that need no call. */
+/** Outcomes of deliveries that need no call. */
 const withoutCall = {
   laterEnd: noCall(
     "no new message: people were told before that it is over, and no message could be changed to show the later end",
@@ -628,7 +619,7 @@ const withoutCall = {
   firedSince: noCall("no message: it came too late, and it was told before that this has fired again since"),
 };
 
-/** The deliveries of a group, or those that quiet hours hold, are due together. Any other delivery is due alone. */
+/** Deliveries of a group are due together, and those of quiet hours. Any other delivery is alone. */
 function groupKeyOf({ id, groupName, recipient, state, progress }: ClaimedDelivery): string {
   const isOfQuietHours = state === "held" || progress.digestReason === "quiet_hours";
   return JSON.stringify([recipient, groupName ?? (isOfQuietHours ? "" : id)]);
@@ -637,7 +628,7 @@ function groupKeyOf({ id, groupName, recipient, state, progress }: ClaimedDelive
 const isTogether = (digest: Claim["digest"]): digest is NonNullable<Claim["digest"]> =>
   digest?.reason === "group" || digest?.reason === "quiet_hours";
 
-/** Whether none of the alerts makes a sound: each is stale, over, silent by its route, or told together with its end. */
+/** Whether no alert makes a sound: each is stale, over, silenced by its route, or sent together with its end. */
 function isSilent({ deliveries, digest }: Claim, now: number): boolean {
   const [newest] = deliveries;
   if (digest === undefined && isQuiet(newest)) return true;
@@ -647,13 +638,13 @@ function isSilent({ deliveries, digest }: Claim, now: number): boolean {
   );
 }
 
-/** The vendor's id of the first part, when this outcome is of the last one. */
+/** The vendor's id of the first part. Undefined until the last part. */
 function firstRef({ progress: { refs } }: Work, outcome: Outcome): string | null | undefined {
   if (refs.length > 0) return refs[0];
   return outcome.kind === "sent" ? outcome.ref : undefined;
 }
 
-/** False where the other side asks to wait or names another address: these are no failures. */
+/** A request to wait, or a new address, is no failure. */
 function countsAsAttempt(outcome: Outcome): boolean {
   return outcome.kind !== "retry" || (outcome.countsAsAttempt !== false && outcome.movedTo === undefined);
 }

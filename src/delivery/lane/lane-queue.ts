@@ -10,29 +10,28 @@ import type { LaneContext, LaneStore } from "./context.ts";
 
 export interface QueueLook {
   /**
-   * After an outage: deliveries that wait for a later try are due as well, since they waited for a destination that was down. Repeats
-   * after an ambiguous outcome, and deliveries that quiet hours hold, keep their time.
+   * After an outage: deliveries that wait for a retry are due as well. Repeats after an ambiguous outcome, and deliveries that
+   * quiet hours hold, keep their time.
    */
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
   isOpen: boolean;
-  /** A person has paused the destination: no delivery expires meanwhile. */
+  /** A person has paused the destination. No delivery expires meanwhile. */
   isPaused?: boolean;
-  /** The end of the last pause. A delivery does not age during a pause. */
+  /** The end of the last pause. A delivery does not age in a pause. */
   resumedAt?: number;
-  /** See `ClaimLimits`. Default 0: what is resent together comes last. */
+  /** See `ClaimLimits`. Default 0: bulk resends come last. */
   sinceResent?: number;
-  /** The most deliveries to list, where they are sent one by one. Default: as many as one message may take. */
+  /** How many deliveries to list, where they are sent one by one. Default: as many as one message takes. */
   most?: number;
 }
 
 export interface PutOff {
   reason: string;
-  /** For the readers of the fallback, in words that follow "because". */
+  /** For the fallback's readers, in words that follow "because". */
   because: string;
-  /** When the destination is probed again. The deliveries are looked at then. */
+  /** The next probe of the destination. The deliveries are looked at then. */
   probeAt: number;
-  /** See `QueueLook`. */
   resumedAt?: number;
 }
 
@@ -44,14 +43,13 @@ export interface LaneQueueDeps extends Pick<LaneContext, "destination" | "settin
 }
 
 /**
- * The most deliveries of one message. The writing thread takes about 15 ms to claim and 7 ms to record them, and accepting alerts
- * waits for it. 2,000 took 73 and 28 ms.
+ * The most deliveries of one message. The writing thread takes 15 ms to claim and 7 ms to record them, and accepting waits for
+ * it. 2,000 take 73 and 28 ms.
  */
 const mostSent = 400;
 /**
- * For a vendor that joins by key, each event is chosen among this many keys and this many of their unsent deliveries. They are read for
- * each event, and accepting must not wait for thousands after an outage. A resolution beyond the bound ends its incident later, in its
- * turn.
+ * For a vendor that joins by key: how many keys, and how many of their unsent deliveries, are read to choose each event.
+ * Accepting must not wait for thousands after an outage. A resolving alert beyond these ends its incident later.
  */
 const mostKeys = 50;
 const mostOfKeys = 1000;
@@ -59,7 +57,6 @@ const minuteMs = 60_000;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
-/** The deliveries that wait for one destination. */
 export class LaneQueue {
   readonly #giveUpAfterMs: number;
 
@@ -68,14 +65,14 @@ export class LaneQueue {
   }
 
   /**
-   * The deliveries that may be sent now, in the order in which they became due. Ends those that are overdue or muted.
+   * The deliveries that may be sent now, in the order of their due times. Ends those that are overdue or muted.
    * `ofKeys` and `cutAt`: see `ClaimLimits`.
    */
   async list(look: QueueLook, now: number) {
     const { most = mostSent, sinceResent = 0 } = look;
     const { store, destination } = this.deps;
     const until = look.isRecovering ? now + longestAheadMs : now;
-    // One more shows whether there are more.
+    // One more than needed shows whether there are more.
     const listed = await store.listDue(destination.name, until, most + 1, isTurnOfResent({ sinceResent }));
     const cutAt = listed.length <= most ? undefined : listed.at(-1)?.dueAt;
     const due = listed.filter(
@@ -91,8 +88,8 @@ export class LaneQueue {
   }
 
   /**
-   * Puts deliveries to a dead destination off: they wait an hour for it to work again (notices as long as for one that does not answer),
-   * and fail then. Fallbacks take over at once.
+   * Puts off deliveries to a dead destination: for an hour, notices for as long as for one that does not answer. Then they fail.
+   * Fallbacks are used at once.
    */
   async putOff(
     deliveries: DueDelivery[],
@@ -102,7 +99,7 @@ export class LaneQueue {
     const dueAtOf = (delivery: DueDelivery) => {
       const waitMs = delivery.purpose === "notice" ? this.#giveUpAfterMs : Math.min(waitForDeadMs, this.#giveUpAfterMs);
       const until = Math.max(openSince(delivery), resumedAt) + waitMs;
-      // Whole minutes put many alerts into one write: with an alert a second, each would be a write of its own.
+      // Whole minutes put many alerts into one write.
       return until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
     };
     for (const [dueAt, its] of groupBy(deliveries, dueAtOf)) {
@@ -139,7 +136,7 @@ export class LaneQueue {
     }
   }
 
-  /** Gives deliveries their next state without an attempt and without a fallback, those with the same state in one write. */
+  /** Gives deliveries a state without an attempt or a fallback. Those with the same state share a write. */
   async #setAside(aside: { delivery: DueDelivery; next: Untried }[], now: number): Promise<DueDelivery[]> {
     for (const alike of groupBy(aside, ({ next }) => JSON.stringify(next)).values()) {
       const seqs = alike.map(({ delivery }) => delivery.seq);
@@ -148,10 +145,10 @@ export class LaneQueue {
     return aside.map(({ delivery }) => delivery);
   }
 
-  /** Mutes held deliveries whose mute has begun since. The mute's receipt counts them. */
+  /** Mutes held deliveries whose mute has begun meanwhile. The mute's receipt counts them. */
   async #mute(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const muted: { delivery: DueDelivery; next: Untried }[] = [];
-    // Asked once for each alert: its whole request may have to be read, and each recipient has a delivery.
+    // Once for each alert, though each recipient has a delivery: the whole request may have to be read.
     const asked = new Map<string, Awaited<ReturnType<FindMute>>>();
     for (const delivery of due) {
       const { state, purpose, alertId, reason } = delivery;
@@ -165,7 +162,7 @@ export class LaneQueue {
     return this.#setAside(muted, now);
   }
 
-  /** Holds deliveries until quiet hours end that have begun while they waited: summaries and groups. */
+  /** Holds summaries and groups if quiet hours have begun while they waited. */
   async #holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const { destination, findHold } = this.deps;
     const held = due.flatMap((delivery) => {

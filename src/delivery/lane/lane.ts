@@ -36,26 +36,26 @@ export interface LaneDeps extends LaneContext {
 
 interface OpenTurn {
   isTrying: boolean;
-  /** Several may be claimed at once. */
+  /** Whether several deliveries may be claimed at once. */
   isQuick: boolean;
   isShort: boolean;
 }
 
 /** The lane looks at least this often, in case a signal was lost. */
 const pollMs = 5_000;
-/** The next look when all due deliveries wait for an earlier resolution of their key. */
+/** The wait when every due delivery waits for an earlier resolving alert of its key. */
 const heldBackLookMs = 1_000;
 /**
- * Rows that are enough for the longest run and the next one. A shorter run lists fewer: each row is read and sent between threads, and
- * a row that is not claimed is listed again.
+ * Rows that are enough for the longest run and the next one. Each row is read and sent between threads. A row that is not claimed
+ * is listed again.
  */
 const shortList = 128;
-/** The queue of a shut destination is read no more often than this, however many alerts come for it. */
+/** How often the queue of a shut destination is read at most. */
 const shutLookMs = 1_000;
 
 /**
- * Sends to one destination. Lanes share nothing, so none can hold up another. The calls of all lanes together have no bound: calls that
- * hang would use it up and stop the others.
+ * Sends to one destination. Lanes share nothing, so none can delay another. The calls of all lanes together have no limit: calls
+ * that hang would use it up.
  *
  *     paused by a person ──▶ what a person asked for is tried; all else waits
  *     probe due ──▶ ask, then look again
@@ -66,22 +66,19 @@ const shutLookMs = 1_000;
  */
 export class Lane {
   readonly #concurrency: number;
-  /** Deliveries may be claimed ahead. */
+  /** Whether deliveries may be claimed ahead. */
   readonly #canRun: boolean;
   readonly #run: Run;
   readonly #offers: Offers;
   #stopped: LaneStop | undefined;
   #isWoken = false;
   #endRest = () => {};
-  /** The last outage, until all that waited for its end is sent. */
+  /** The last outage, until everything that waited for its end is sent. */
   #outage: "down" | "dead" | undefined;
-  /** The deliveries to a dead destination are put off until this time at most. */
+  /** Deliveries to a dead destination are put off until then at most. */
   #putOffUntil = Number.NEGATIVE_INFINITY;
   #lookAgainAt = 0;
-  /**
-   * A delivery may wait for a later time. An end may have to go with it or after it, and an alert that was stored late may have to go with
-   * its end.
-   */
+  /** Whether a delivery waits for a later time. A resolving alert may have to go with it, or the other way round. */
   #hasLater = true;
   #lastTurnAt: number;
   #sinceResent = othersPerResent;
@@ -95,16 +92,12 @@ export class Lane {
     this.#offers = new Offers({ ...deps, take: (claims) => this.#take(claims), wake: look });
   }
 
-  /** Something may have become due: look at once. */
   wake(): void {
     this.#noteChange();
     this.#look();
   }
 
-  /**
-   * Offers to claim a delivery that routing is about to make. Undefined: the lane will find the delivery in a listing.
-   * Each offer has to be settled.
-   */
+  /** Offers to claim a delivery that routing is about to make. Undefined: a listing will find it. Each offer must be settled. */
   offer(delivery: Offered): Offer | undefined {
     const { clock } = this.deps;
     const isTaken =
@@ -120,13 +113,13 @@ export class Lane {
     return made;
   }
 
-  /** Nothing is claimed, and no call is under way. */
+  /** Nothing is claimed, and no call is in flight. */
   isIdle(): boolean {
     const { calls } = this.deps;
     return calls.underWay() === 0 && this.#offers.count() === 0 && !this.#run.isBusy(1);
   }
 
-  /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
+  /** Ends when `claiming` is aborted and all calls have ended. `calls` ends those in flight. Never rejects. */
   async run(stop: LaneStop): Promise<void> {
     const { claims, destination, clock, log } = this.deps;
     this.#stopped = stop;
@@ -152,19 +145,19 @@ export class Lane {
     this.#offers.settle(settled);
   }
 
-  /** The destination was paused: claims that are not begun go back into the queue. */
+  /** For a pause: claims that are not begun go back into the queue. */
   giveBack(): void {
     this.#run.giveBack();
   }
 
-  /** The lane is idle, and its last listing found nothing due. */
+  /** Idle, and the last listing found nothing due. */
   isQuiet(): boolean {
     return this.isIdle() && !this.#isPaused() && this.#offers.emptyFor(this.deps.clock.now()) > 0;
   }
 
   /**
-   * When the lane last took a turn without a fault, epoch milliseconds. A lane takes a turn every few seconds, even with nothing to do. A
-   * lane with a call under way counts as well, since each call ends.
+   * When the lane last took a turn without a fault, epoch milliseconds. It takes one every few seconds. A lane with a call in
+   * flight counts as well, since each call ends.
    */
   turnedAt(): number {
     const { calls, clock } = this.deps;
@@ -182,7 +175,7 @@ export class Lane {
     this.#endRest();
   }
 
-  /** Each alert ends a rest, so a rest is no more than a timer and a promise. */
+  /** Each alert ends a rest, so a rest must cost no more than a timer and a promise. */
   #rest(ms: number): Promise<void> {
     const { clock } = this.deps;
     return new Promise((resolve) => {
@@ -204,7 +197,7 @@ export class Lane {
     return health.of(destination).paused !== undefined;
   }
 
-  /** Whether the destination may be called without a trial first. */
+  /** Whether the destination may be called without a probe. */
   #isWell(): boolean {
     const { destination, health } = this.deps;
     const status = health.of(destination);
@@ -213,10 +206,10 @@ export class Lane {
     return this.#canRun && this.#outage === undefined && !isProbing && status.openUntil === undefined;
   }
 
-  /** Does what can be done now. Returns the milliseconds until there may be more to do. */
+  /** Does what can be done now. Returns the milliseconds until there may be more. */
   async #takeTurn(stop: LaneStop): Promise<number> {
     const { prober, claims, destination, health, clock } = this.deps;
-    // Claims that routing makes go first: their deliveries are older than those that a listing would find.
+    // Claims that routing makes go first: their deliveries are older than any that a listing finds.
     if (this.#offers.count() > 0) return pollMs;
     this.#offers.beginTurn();
     await claims.takeBack();
@@ -240,7 +233,7 @@ export class Lane {
     if (isShut) return await this.#takeShutTurn(askAt, stop.calls, now);
     const emptyMs = isTrying || this.#outage !== undefined ? 0 : this.#offers.emptyFor(now);
     if (emptyMs > 0) return emptyMs;
-    // Asked before the queue is read: otherwise each new alert for a slow chat would have all that wait read again.
+    // Asked before the queue is read: otherwise each new alert for a slow chat would read all that wait.
     const slotMs = Math.min(...recipientsOf(destination).map((recipient) => this.#slotWait(recipient, now)));
     return slotMs > 0 ? slotMs : await this.#takeOpenTurn({ isTrying, isQuick, isShort: true }, stop.calls, now);
   }
@@ -261,7 +254,7 @@ export class Lane {
       this.#run.giveBack();
       return 0;
     }
-    // All that a dead destination has missed comes as one message.
+    // All that a dead destination has missed becomes one message.
     const limits: ClaimLimits = {
       digestOver: this.#outage === "dead" ? Math.min(1, destination.digestOver) : destination.digestOver,
       can: channel.can,
@@ -281,11 +274,11 @@ export class Lane {
     }
     const plan = planClaim(ready, limits, now);
     const isPart = most !== undefined && cutAt !== undefined;
-    // The short list may not have all of the group: with many recipients its first rows are all of one alert.
+    // The short list may lack some of the group: with many recipients its first rows are all of one alert.
     const isOfMore = plan?.kind === "digest" || plan?.deliveries.some(({ groupName }) => groupName !== undefined);
     if (isPart && open.length > 0 && (plan === undefined || isOfMore))
       return await this.#takeOpenTurn({ ...turn, isShort: false }, stop, now);
-    // A delivery that goes alone waits for those before it: their records may change what its message says.
+    // A delivery alone waits for those before it: their records may change its message.
     if (plan && this.#run.isBusy(this.#concurrency)) return pollMs;
     if (plan) return await this.#claimAndDeliver(plan, stop, now);
     if (open.length > 0) return heldBackLookMs;
@@ -300,7 +293,7 @@ export class Lane {
     return waitMs;
   }
 
-  /** Undefined where a digest takes fewer than a short list: then all due deliveries have to be in view. */
+  /** Undefined where a digest needs fewer deliveries than a short list has. All due ones must then be listed. */
   #lengthOfShortList(isQuick: boolean): number | undefined {
     const { digestOver } = this.deps.destination;
     if (digestOver < shortList) return undefined;
@@ -308,9 +301,7 @@ export class Lane {
     return isForRun ? Math.min(shortList, Math.max(shortList / 16, this.#run.room())) : shortList;
   }
 
-  /**
-   * Tries what a person asked for. Puts off the queue of a dead destination, and fallbacks take over. Any other queue waits.
-   */
+  /** Tries what a person asked for. Puts off the queue of a dead destination, with its fallbacks. Any other queue waits. */
   async #takeShutTurn(askAt: number, stop: AbortSignal, now: number): Promise<number> {
     const { queue, destination, health } = this.deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;
@@ -327,7 +318,7 @@ export class Lane {
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
   }
 
-  /** @param askAt the time of the next probe of the destination or its account */
+  /** @param askAt the next probe of the destination or its account */
   async #putOff(due: DueDelivery[], askAt: number, now: number): Promise<void> {
     const { queue, destination, health } = this.deps;
     this.#outage = "dead";
@@ -344,7 +335,7 @@ export class Lane {
     await queue.putOff(due, why, now);
   }
 
-  /** Sends a test or a resend that a person asked for. After the pause, the waiting deliveries go out as after an outage. */
+  /** Sends a test or a resend that a person asked for. After the pause the rest goes out as after an outage. */
   async #takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
     const { queue } = this.deps;
     if (this.#lookAgainAt > now && this.#lookAgainAt <= now + shutLookMs) return this.#lookAgainAt - now;

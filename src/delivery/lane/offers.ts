@@ -4,12 +4,11 @@ import type { Claim } from "../plan/plan-claim.ts";
 import type { ClaimedOffer, Claims, Offer, Offered } from "./claims.ts";
 import type { LaneContext } from "./context.ts";
 
-/** The result of an offer. */
 export interface Settled {
   offer: Offer;
-  /** Undefined: routing has not made the claim, and the delivery may be due. */
+  /** Undefined: routing has made no claim, and the delivery may be due. */
   claimed?: ClaimedTogether;
-  /** The store has given no answer: the claim may have been made. */
+  /** The store gave no answer: the claim may have been made. */
   isDoubted: boolean;
 }
 
@@ -17,14 +16,14 @@ export interface OffersDeps extends Pick<LaneContext, "destination" | "log"> {
   claims: Claims;
   /** Begins the claims in their order. */
   take(claims: Claim[]): void;
-  /** Has the lane look for due deliveries. */
+  /** Makes the lane look for due deliveries. */
   wake(): void;
 }
 
 /**
- * Offers of a lane: routing may claim a delivery in the commit that makes it, which saves a lone alert one commit and one listing. A lane
- * makes offers only while it knows that nothing else is due, or the new alert would overtake waiting ones. A full listing tells it so. A
- * signal, a delivery without an offer, or a claim that is given back ends that knowledge.
+ * A lane's offers: routing may claim a delivery in the commit that makes it. That saves a lone alert one commit and one listing.
+ * A lane makes offers only while it knows that nothing else is due, since the new alert must not overtake waiting ones. It knows
+ * that after a full listing, until a signal, a delivery without an offer, or a claim that is given back.
  */
 export class Offers {
   #isCaughtUp = false;
@@ -37,20 +36,20 @@ export class Offers {
 
   constructor(private readonly deps: OffersDeps) {}
 
-  /** A delivery may be due that was not listed. */
+  /** For a delivery that may be due and was not listed. */
   noteChange(): void {
     this.#isCaughtUp = false;
     this.#hasChanged = true;
     this.#empty = undefined;
   }
 
-  /** Called before a listing. Until `noteListed` or the end of the turn nothing is offered. */
+  /** Called before a listing. Nothing is offered until `noteListed` or the end of the turn. */
   beginTurn(): void {
     this.#isTurning = true;
     this.#hasChanged = false;
   }
 
-  /** All listed deliveries are claimed, or none was due. Without effect when a change came meanwhile. */
+  /** All listed deliveries are claimed, or none was due. No effect if a change came meanwhile. */
   noteListed(): void {
     this.#isCaughtUp = !this.#hasChanged;
   }
@@ -59,19 +58,19 @@ export class Offers {
     this.#isTurning = false;
   }
 
-  /** The listing was empty, and nothing becomes due before `until`. Without effect when a change came meanwhile. */
+  /** The listing was empty, and nothing becomes due before `until`. No effect if a change came meanwhile. */
   noteEmpty(listedAt: number, until: number): void {
     this.#empty = this.#hasChanged ? undefined : { from: listedAt, until };
   }
 
-  /** For how many milliseconds a listing would find nothing. 0: not known, so a listing has to be made. */
+  /** Milliseconds in which a listing would find nothing. 0: unknown. */
   emptyFor(now: number): number {
     const { from, until } = this.#empty ?? { from: now, until: now };
     // The clock may have been set back meanwhile.
     return from <= now && now < until ? until - now : 0;
   }
 
-  /** Nothing is known to be due, and the lane is not looking just now. */
+  /** Whether an offer may be made: nothing is due as far as is known, and no turn is running. */
   isOpen(): boolean {
     return this.#isCaughtUp && !this.#isTurning;
   }
@@ -107,8 +106,8 @@ export class Offers {
   }
 
   /**
-   * Resolves when no offer is open and all claims of routing are handed on. The commit of an open offer may still become a claim, which
-   * the next holder of the lane would take for a call that was begun.
+   * Resolves when no offer is open and all claims of routing are handed on. The commit of an open offer may still make a claim,
+   * which the next holder of the lane would take for a call.
    */
   settled(): Promise<void> {
     return new Promise((resolve) => {
@@ -122,7 +121,7 @@ export class Offers {
     try {
       take(await claims.adopt(offers));
     } catch (error) {
-      // Their lease returns them.
+      // The lease of these claims ends by itself.
       log.error("delivery.not_adopted", { destination: destination.name, error: errorText(error) });
     } finally {
       this.#count -= offers.length;

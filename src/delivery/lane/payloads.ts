@@ -7,17 +7,17 @@ import type { LoadedDelivery } from "../plan/plan-claim.ts";
 
 export interface PayloadDeps {
   store: Pick<Dispatch, "findRequests">;
-  /** Absent: messages carry the facts alone. */
+  /** Absent: messages have only the facts. */
   readPayloads?: ReadPayloads;
   log: Log;
 }
 
 /** Bodies that are read at a time. */
 const maxBodyBytes = 4 * 1024 * 1024;
-/** Bound on the payloads of one digest as JSON text. The first payload always goes along; alerts beyond the bound go without. */
+/** The limit for the payloads of one digest, as JSON text. The first payload always fits. Alerts beyond go without. */
 const maxPayloadUnits = 1024 * 1024;
 
-/** Fetches the sender's payloads, which an outgoing webhook passes on digit for digit besides the facts. */
+/** Fetches the senders' payloads. An outgoing webhook passes them on digit for digit. */
 export class PayloadReader {
   constructor(private readonly deps: PayloadDeps) {}
 
@@ -27,8 +27,8 @@ export class PayloadReader {
   }
 
   /**
-   * Does the same for several messages with one statement.
-   * @returns for each message whether it is filled: the bound may leave no room for some
+   * The same for several messages with one statement.
+   * @returns for each message whether it is filled. The limit may leave no room for some
    */
   async fillEach(messages: LoadedDelivery[][]): Promise<boolean[]> {
     const payloads = await this.#fetch(messages.flat());
@@ -39,12 +39,12 @@ export class PayloadReader {
     });
   }
 
-  /** A body that could not be read when it was routed is not tried again at each delivery. */
+  /** A body that was unreadable when it was routed is not tried again. */
   #isRead({ facts }: LoadedDelivery): boolean {
     return this.deps.readPayloads !== undefined && facts.format !== "unreadable";
   }
 
-  /** Reads in this thread: a body with facts was read once in the reading thread, so reading it again is harmless. */
+  /** Reads in this thread. A body with facts was read before, so reading it is harmless. */
   async #fetch(deliveries: LoadedDelivery[]): Promise<Map<number, Json | undefined>> {
     const { store, readPayloads, log } = this.deps;
     const payloads = new Map<number, Json | undefined>();
@@ -67,7 +67,7 @@ function put(deliveries: LoadedDelivery[], payloads: Map<number, Json | undefine
   for (const delivery of deliveries) {
     const payload = payloads.get(delivery.alertSeq);
     if (payload === undefined) continue;
-    // A single payload has room, whatever its size.
+    // A single payload always fits.
     if (deliveries.length > 1) units += JSON.stringify(payload).length;
     if (units > maxPayloadUnits && delivery !== deliveries[0]) return;
     delivery.payload = payload;

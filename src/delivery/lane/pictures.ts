@@ -12,9 +12,9 @@ import type { LaneContext } from "./context.ts";
 import type { LaneStop } from "./lane.ts";
 
 export interface SentMessage {
-  /** The deliveries that the message is about, the newest first. */
+  /** The message's deliveries, newest first. */
   deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]];
-  /** Whether the message has one part and is about one alert. Otherwise it gets no picture, and counts as a text. */
+  /** Whether the message has one part and is about one alert. Any other message gets no picture. */
   isAlone: boolean;
   message: Message;
   ref: string | undefined;
@@ -26,23 +26,23 @@ export interface LanePicturesDeps
   desk: PictureDesk;
   /** See `Channel.illustrate`. */
   illustrate: NonNullable<Channel["illustrate"]>;
-  /** The lane has nothing due, claimed or under way. */
+  /** Nothing is due, claimed or in flight. */
   isQuiet(): boolean;
-  /** `claiming`: no more pictures are begun. `calls`: ends the calls under way. */
+  /** `claiming`: no more pictures are begun. `calls`: ends the calls in flight. */
   stop: LaneStop;
 }
 
-/** After more messages than this in the last minute the chat gets no pictures. */
+/** A chat with more messages in the last minute gets no pictures. */
 const mostTexts = 5;
 const minuteMs = 60_000;
-/** The longest time from the text's answer to the picture's call. */
+/** From the text's answer to the picture's call. */
 const beginWithinMs = 3_000;
 const callTimeoutMs = 5_000;
 const lookEveryMs = 50;
-/** After this many refusals in a row, or after one request to call later, no picture is tried for `restMs`. */
+/** After these refusals in a row, or one request to call later, no picture is tried for `restMs`. */
 const mostRefusals = 3;
 const restMs = 10 * minuteMs;
-/** The waits before the tries to write a text once more that crossed with a picture. */
+/** Before each try to write a text again that crossed with a picture. */
 const restoreWaitsMs = [0, 2_000, 10_000, 30_000];
 
 interface Job {
@@ -51,7 +51,7 @@ interface Job {
   readonly ref: string;
   readonly context: SentMessage["context"];
   sentAt: number;
-  /** A later alert that the message shows since, while the picture of the earlier one was being added. */
+  /** A later alert that the message got while the picture was being added. */
   next?: SentMessage;
   /** The current text of the message. */
   message: Message;
@@ -67,16 +67,15 @@ interface Job {
  *     sent and on record ──▶ wanted? ──▶ drawn (2 s) ──▶ the lane is quiet (3 s) ──▶ added (5 s) ──▶ joined
  *                              └──────────────┴───────────────────┴─────────────────────┴──▶ none, and why
  *
- * No text waits for a picture. No delivery awaits anything here, and nothing is written to the store before a delivery's record.
- * The call has connections of its own, and is made only while the lane has nothing to do and its chat could take a text at once.
- * It takes no slot of the pace, so the next text may go at once. The number of pictures is bounded here.
+ * No text and no delivery waits for a picture. The call has connections of its own. It is made only while the lane has nothing to
+ * do and its chat could take a text at once. It takes no slot of the pace, so the number of pictures is limited here.
  *
  * A change of the text (`beginEdit`) wins: the picture is added to the newest text. Where the two calls have crossed, the newest
- * text is written once more after the picture. A message that could not be changed with a picture on it is not changed while one
- * is on its way; the alert then answers it.
+ * text is written again after the picture. A text with no room for the picture does not change the message while a picture is on
+ * its way. Its alert answers the message.
  *
- * All state is in memory: a restart costs pictures that have not joined, and no text. The results are noted and stored when no
- * delivery waits (operations/picture-notes.ts).
+ * All state is in memory, so a restart costs only pictures. Results are noted, and stored when no delivery waits
+ * (operations/picture-notes.ts).
  */
 export class LanePictures {
   readonly #jobs = new Map<string, Job>();
@@ -88,8 +87,8 @@ export class LanePictures {
   constructor(private readonly deps: LanePicturesDeps) {}
 
   /**
-   * Called when the record of a message is on disk that was sent, or changed to show a later alert. Returns at once. A changed
-   * message gets the later alert's picture, since the earlier one would contradict its text.
+   * Called when the record of a sent or changed message is on disk. Returns at once. A changed message gets the later alert's
+   * picture, since the earlier one would contradict its text.
    */
   noteSent(sent: SentMessage): void {
     const { desk, destination, stop, clock, log } = this.deps;
@@ -123,8 +122,8 @@ export class LanePictures {
   }
 
   /**
-   * Called before a message is changed. `impossible`: a picture is on its way, with which the message has no room for the text.
-   * Undefined: no picture is on its way. Otherwise the returned function has to be called with the outcome of the change.
+   * Called before a message is changed. `impossible`: a picture is on its way, and the text has no room next to it. Undefined: no
+   * picture is on its way. Otherwise the returned function must be called with the outcome of the change.
    */
   beginEdit(ref: string, message: Message): "impossible" | ((outcome: Outcome | undefined) => void) | undefined {
     const job = this.#jobs.get(ref);
@@ -140,7 +139,7 @@ export class LanePictures {
     };
   }
 
-  /** Resolves when nothing is under way. Never rejects. */
+  /** Resolves when nothing is running. Never rejects. */
   async ended(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -191,7 +190,7 @@ export class LanePictures {
     }
   }
 
-  /** Waits until the lane is quiet and its pace is at most half used, as the rest is left to texts. */
+  /** Waits until the lane is quiet and its pace is at most half used: the rest is for texts. */
   async #waitForQuiet({ delivery, sentAt }: Job): Promise<boolean> {
     const { destination, pace, stop, clock } = this.deps;
     const keys = paceKeysOf(destination, delivery.recipient, this.deps.settings).map(halved);
@@ -217,7 +216,7 @@ export class LanePictures {
     this.#refusals += 1;
     if (isAsked || this.#refusals >= mostRefusals) this.#restUntil = now + restMs;
     const paces = pace.parkAfter(outcome, destination, context.recipient, now);
-    // The next text that is recorded saves it as well.
+    // If that fails, the next recorded text saves them.
     if (paces.length > 0) void this.deps.store.savePaces(paces).catch(() => {});
     return { result: stop.calls.aborted ? "stopped" : "refused", reason: outcome.detail };
   }
@@ -226,7 +225,7 @@ export class LanePictures {
     return callChannel(act, { timeoutMs: callTimeoutMs, stop: this.deps.stop.calls }, this.deps);
   }
 
-  /** Writes the newest text once more: nobody knows which of the two calls the other side took last. */
+  /** Writes the newest text again: the vendor may have taken the two calls in either order. */
   async #restoreText(job: Job): Promise<void> {
     const { destination, stop, clock, log } = this.deps;
     const { edit } = this.deps.channel;
@@ -246,10 +245,7 @@ export class LanePictures {
   }
 }
 
-/**
- * Whether the delivery gets a picture: a firing alert does, and a test shows how a picture looks. An end has that of its first
- * message.
- */
+/** Firing alerts get a picture, and tests. A resolving alert keeps the picture of its first message. */
 function isWanted({ purpose, status, origin }: ClaimedDelivery): boolean {
   const isOfAlert = purpose === "alert" || purpose === "fallback" || purpose === "resend";
   return isOfAlert && origin !== "notice" && status !== "resolved";

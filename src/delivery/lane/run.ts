@@ -9,7 +9,7 @@ import type { Deliverer } from "./deliver.ts";
 export interface RunDeps extends Pick<LaneContext, "destination" | "clock" | "log"> {
   claims: Claims;
   deliverer: Deliverer;
-  /** Called when there is room for more claims, or when nothing is under way any more. */
+  /** Called when there is room for more claims, or nothing is in progress any more. */
   onRoom(): void;
   /** Called when a delivery is due again, or is about to be. */
   onGivenBack(): void;
@@ -17,43 +17,43 @@ export interface RunDeps extends Pick<LaneContext, "destination" | "clock" | "lo
 
 const mostAhead = 64;
 const horizonMs = 250;
-/** When the process is killed, at most this many calls are ambiguous in addition to those under way. */
+/** Calls that are ambiguous when the process is killed, besides those in flight. */
 const mostUnrecorded = 16;
 /** A claim that has waited longer is given back: its call needs the rest of the lease. */
 const longestWaitMs = 30_000;
-/** The weight of earlier calls when the time of the next call is estimated. A slower call counts fully at once. */
+/** The weight of earlier calls in the estimated time of the next call. A slower call counts in full. */
 const fading = 0.8;
 
 /**
- * The claims of one lane while they are worked off. Three things make it quick, and none weakens a promise:
+ * The claims of one lane while their calls are made:
  *
  *     claimed, not begun ──▶ called (as many at once as the vendor takes) ──▶ answered, not on record ──▶ on record
  *       at most `mostAhead`,                                                     at most `mostUnrecorded`
  *       of the next `horizonMs`
  *
- * - Deliveries are claimed ahead, many at a time. Their number follows from the time of recent calls. A vendor that is slow or has just
- *   failed has none ahead. A person's test or resend waits for them no longer than the horizon. They are fewer than a digest takes, so a
- *   burst can still become one message.
- * - The next call leaves while the former one is put on record, so attempts share commits.
+ * Three things make it quick:
+ * - Many deliveries are claimed ahead, depending on the time of recent calls. A vendor that is slow or has just failed has none
+ *   ahead. A person's test waits no longer than the horizon. They are fewer than a digest takes, so a burst can still become one
+ *   message.
+ * - The next call leaves while the one before is being recorded, so attempts share commits.
  * - The next claims are made before the last ones are used up.
  *
- * The next call about an alert key in a chat waits until the last one is on record. Otherwise an end could overtake its beginning, or go
- * out while its beginning has to be repeated, and would not be the last word.
+ * The next call about an alert key in a chat waits until the one before is recorded. Without that, a resolving alert could
+ * overtake its firing one, or go out before its repeat, and would not be the last word.
  *
- * A call that fails ends the run: claims that are not begun go back to their places in the queue, and the lane looks again. While the
- * store refuses a record, no call begins.
+ * A failed call ends the run: claims that are not begun go back into the queue, and the lane looks again. While the store refuses
+ * a record, no call begins.
  */
 export class Run {
-  /** Calls at once. */
   readonly #concurrency: number;
   readonly #underWay = new Set<Promise<void>>();
-  /** Alert keys of the calls under way. A digest has no key of its own: nothing else is under way with it. */
+  /** Alert keys of the calls in flight. A digest has no key: nothing else runs with it. */
   readonly #keys = new Set<string>();
-  /** Claims whose record the store has refused so far. */
+  /** Claims whose record the store has refused until now. */
   readonly #refused = new Set<Claim>();
   #claimed: { claim: Claim; stop: AbortSignal; claimedAt: number }[] = [];
   #calling = 0;
-  /** The estimated time of the next call. Nothing is known of the first call. */
+  /** The estimated time of the next call. */
   #callMs = horizonMs;
 
   constructor(private readonly deps: RunDeps) {
@@ -68,13 +68,13 @@ export class Run {
     return Math.max(0, free + most - this.#claimed.length);
   }
 
-  /** How many more deliveries may be claimed by a commit of their own. */
+  /** How many more deliveries may be claimed in a commit of their own. */
   room(): number {
     // While more than half of the run is left, too few deliveries would share the commit.
     return this.#claimed.length * 2 > this.#ahead() ? 0 : this.roomBeside();
   }
 
-  /** Begins it at once. Resolves when it is settled and on record. Never rejects. */
+  /** Begins the claim at once. Resolves when it is settled and recorded. Never rejects. */
   deliverAlone(claim: Claim, stop: AbortSignal): Promise<void> {
     const { deliverer, clock, log, onGivenBack, destination } = this.deps;
     const calledAt = clock.now();
@@ -103,7 +103,7 @@ export class Run {
         this.#refused.delete(claim);
         this.#keys.delete(key);
         endCall(false);
-        // Its next step is on record only now, so listings since the call did not show it.
+        // Listings since the call did not show the delivery, as its next step was not recorded.
         if (!hasGoneWell) onGivenBack();
         this.#leave(delivering);
       });
@@ -111,12 +111,12 @@ export class Run {
     return delivering;
   }
 
-  /** A call about this alert key is under way in this chat, or not on record. */
+  /** Whether a call about this alert key is in flight in this chat, or not recorded. */
   isUnderWay(delivery: Pick<DueDelivery, "recipient" | "alertKey">): boolean {
     return this.#keys.has(keyOf(delivery));
   }
 
-  /** Puts claims that are not begun back to their places in the queue. A listing that is asked for afterwards finds them. */
+  /** Claims that are not begun go back to their places in the queue. A later listing finds them. */
   giveBack(): void {
     const { claims, destination, log, onGivenBack } = this.deps;
     const rest = this.#claimed;
@@ -136,12 +136,12 @@ export class Run {
     return this.#claimed.filter(({ claim }) => claim.deliveries[0].recipient === recipient).length;
   }
 
-  /** Whether claims wait, or at least this many are under way. */
+  /** Whether claims wait, or at least this many are in progress. */
   isBusy(mostUnderWay: number): boolean {
     return this.#claimed.length > 0 || this.#underWay.size >= mostUnderWay;
   }
 
-  /** Begins the claims in their order, each as soon as it may. Gives them back when `isOver`. */
+  /** Begins the claims in order, each as soon as it may. Gives them back when `isOver`. */
   add(claims: Claim[], stop: AbortSignal, isOver = false): void {
     const claimedAt = this.deps.clock.now();
     this.#claimed.push(...claims.map((claim) => ({ claim, stop, claimedAt })));

@@ -7,23 +7,25 @@ export interface FileClaimJournal extends ClaimJournal {
 }
 
 export interface FileClaimJournalOptions {
-  /** A write has failed. */
+  /** Called when a write has failed. */
   onFault: (error: Error) => void;
-  /** Changes when the machine is started. Default: Linux's; nothing elsewhere. */
+  /** Differs after each start of the machine. Default: Linux's, elsewhere none. */
   bootId?: string | undefined;
 }
 
-/** Each line is a slot with a token, or with spaces. The first line has the boot id: the other lines hold only under that boot. */
+/**
+ * Each line is a slot, with a token or with spaces. The first line has the boot id. The other lines count only under that boot.
+ */
 const lineLength = 37;
 const emptyLine = `${" ".repeat(lineLength - 1)}\n`;
-/** Far more than all lanes claim ahead. Bytes beyond these slots are ignored. */
+/** Far more than all lanes claim ahead. Later slots are ignored. */
 const mostSlots = 16_384;
 
 /**
  * The journal is a small file, overwritten in place and never synced. Written bytes outlive the process, so a note costs two
- * microseconds and no commit. A restart of the machine may lose the last notes, so the journal of another boot is not believed.
+ * microseconds. A restart of the machine may lose the last notes, so a journal of another boot is not believed.
  *
- * @returns undefined where the file cannot be opened, or the system does not tell one boot from another
+ * @returns undefined where the file cannot be opened, or the system has no boot id
  */
 export function openClaimJournal(path: string, options: FileClaimJournalOptions): FileClaimJournal | undefined {
   const { onFault, bootId = readBootId() } = options;
@@ -59,7 +61,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
     const slot = free.pop() ?? slots;
     if (slot >= mostSlots) throw new Error(`${path} is full`);
     if (slot === slots) slots += 1;
-    // Noted before the write: even a failed write may leave a part of the line.
+    // Noted before the write: a failed write may leave a part of the line.
     noted.set(token, slot);
     write(slot, `${token}\n`);
   }
@@ -72,7 +74,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
     free.push(slot);
   }
 
-  /** Frees the slot and leaves its line: the token names no claim. */
+  /** Frees the slot and leaves its line: no claim has the token. */
   function forget(token: string): void {
     const slot = noted.get(token);
     if (slot === undefined) return;
@@ -112,14 +114,14 @@ function readLines(descriptor: number, path: string): string[] {
   const bytes = Buffer.alloc(Math.min(stat.size, mostSlots * lineLength));
   const text = bytes.toString("latin1", 0, readSync(descriptor, bytes, 0, bytes.length, 0));
   const count = Math.ceil(text.length / lineLength);
-  // A line that lacks its end was not written whole.
+  // A line without its end was not written whole.
   return Array.from({ length: count }, (_, slot) => {
     const line = text.slice(slot * lineLength, (slot + 1) * lineLength);
     return line.endsWith("\n") ? line.slice(0, -1) : "";
   });
 }
 
-/** Empties the file first, so that no line of another boot follows this boot's id. */
+/** Empties the file first: no line of another boot may follow this boot's id. */
 function begin(descriptor: number, bootId: string): string[] {
   ftruncateSync(descriptor);
   writeSync(descriptor, `${bootId}\n`, 0, "latin1");

@@ -26,7 +26,7 @@ import {
 } from "../plan/health.ts";
 import { titlesKept } from "../plan/plan-notice.ts";
 
-/** The outcome of the deliveries of one claim, or of an abandoned claim. */
+/** What became of the deliveries of one claim. */
 export interface Ending {
   destination: Pick<Destination, "name" | "type">;
   deliveries: readonly (Pick<DueDelivery, "alertId" | "purpose" | "recipient" | "fallbackTo"> & {
@@ -39,17 +39,16 @@ export interface Ending {
 
 export interface HealthDeps extends Pick<EngineContext, "clock" | "settings" | "log"> {
   store: Pick<LaneStore, "saveStatus">;
-  /** A destination, or the account that it shares, has got better or worse. */
+  /** Called when a destination, or its account, has got better or worse. */
   onChange(): void;
 }
 
-/** The next notice about a destination waits this long, and counts all that was not delivered meanwhile. */
+/** The least time between two notices about a destination. The next one counts all that was not delivered meanwhile. */
 const quietMs = 10 * 60_000;
 
 /**
- * The health of the destinations of one lane group and of the account that they share, as outcomes show it. Memory is the truth
- * while the group is held. The store has a copy for the next holder, so nothing here waits for the disk: a change that could not
- * be saved is saved later.
+ * The health of one lane group's destinations and their account, as outcomes show it. Memory is the truth while the group is
+ * held. The store has a copy for the next holder. Nothing waits for the disk: a change that could not be saved is saved later.
  */
 export class HealthMemory {
   readonly #deps: HealthDeps;
@@ -61,7 +60,7 @@ export class HealthMemory {
   /** When each destination last got a message, as the store has it. */
   readonly #savedSentAt = new Map<string, number>();
 
-  /** @param saved the statuses that came with the grant of the lane group; a shut destination is tried again at once */
+  /** @param saved the statuses that came with the lane group. A shut destination is tried again at once */
   constructor(deps: HealthDeps, saved: DestinationStatus[]) {
     this.#deps = deps;
     for (const status of saved) {
@@ -79,13 +78,13 @@ export class HealthMemory {
     return this.#read(keyOf(destination));
   }
 
-  /** The status of the account that the destination shares; `undefined` when it has none. */
+  /** Undefined when the destination has no account. */
   ofAccount(destination: Destination): DestinationStatus | undefined {
     const account = accountKeyOf(destination);
     return account && this.#read(account);
   }
 
-  /** Whether the destination takes messages, as far as is known, and nobody has paused it. */
+  /** Whether the destination takes messages, as far as is known, and is not paused. */
   isWell = (destination: Destination): boolean => isWell(this.stateOf(destination));
 
   observe(destination: Destination, outcome: Outcome): void {
@@ -118,8 +117,8 @@ export class HealthMemory {
   }
 
   /**
-   * Takes the answer to a probe that nobody asked for, at a destination that seemed well.
-   * @param askedAt when the probe began: a message that got through since counts more than a refusal
+   * For a probe that no person asked for, at a destination that seemed well.
+   * @param askedAt when the probe began. A message that got through since counts more than a refusal
    */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void {
     const own = keyOf(destination);
@@ -131,7 +130,7 @@ export class HealthMemory {
     this.#judge(key, (status) => judgeProof(status, outcome, probeProves, now));
   }
 
-  /** The first alert waits for a dead destination; see `neededNow`. */
+  /** Called when the first alert waits for a dead destination, see `neededNow`. */
   noteNeeded(destination: Destination): void {
     this.#judge(keyOf(destination), (status) => neededNow(status, this.#deps.clock.now()));
   }
@@ -141,8 +140,8 @@ export class HealthMemory {
   }
 
   /**
-   * Pauses the destination for a person, or resumes it (`by` undefined). Resolves when that is on record. Rejects as the store
-   * does, and changes nothing then.
+   * Pauses the destination for a person, or resumes it (`by` undefined). Resolves when that is saved. Rejects as the store does,
+   * without a change.
    */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const key = keyOf(destination);
@@ -169,8 +168,8 @@ export class HealthMemory {
   }
 
   /**
-   * Remembers alerts that nobody got although their destination works: a refused mail, an unknown recipient, a schedule that is
-   * used up, an ambiguous call that a person has to judge. No other notice would say so.
+   * Remembers alerts that nobody got although their destination works, for a notice: a refused mail, an unknown recipient, a
+   * used-up schedule, an ambiguous call that a person must judge.
    */
   noteEnding(ending: Ending): void {
     const key = keyOf(ending.destination);
@@ -179,7 +178,7 @@ export class HealthMemory {
     if (pending) this.#write(key, { undelivered: { ...undelivered, pending } });
   }
 
-  /** The undelivered alerts that need a notice. It stays due until `noteNotified`. */
+  /** Undelivered alerts that need a notice, until `noteNotified`. */
   listUndelivered(now: number): UndeliveredSummary[] {
     return [...this.#statuses.destination.values()].flatMap(({ undelivered = {} }) => {
       const { pending, notifiedAt = Number.NEGATIVE_INFINITY } = undelivered;
@@ -196,7 +195,7 @@ export class HealthMemory {
     this.#write(key, { undelivered: { ...left, notifiedAt: now } });
   }
 
-  /** Writes the changes since the last call. Rejects as the store does; the next call tries again. */
+  /** Writes the changes since the last call. Rejects as the store does. The next call tries again. */
   async save(): Promise<void> {
     for (const kind of ["destination", "account"] as const)
       for (const name of [...this.#unsaved[kind]]) {
@@ -212,7 +211,7 @@ export class HealthMemory {
       }
   }
 
-  /** Saves also the exact times of the last messages, since the group is given up. */
+  /** For a group that is given up: also saves the exact times of the last messages. */
   async saveAll(): Promise<void> {
     for (const { name, lastSentAt } of this.#statuses.destination.values())
       if (lastSentAt !== this.#savedSentAt.get(name)) this.#unsaved.destination.add(name);
@@ -239,21 +238,19 @@ export class HealthMemory {
     this.#deps.onChange();
   }
 
-  /** Whether the saved time of the last message is old. That time changes with each message, which is not worth a commit each. */
+  /** Whether the saved time of the last message is old. A commit for each message would be too many. */
   #isSentLongSince({ kind, name, lastSentAt = 0 }: DestinationStatus): boolean {
     return kind === "destination" && Math.abs(lastSentAt - (this.#savedSentAt.get(name) ?? 0)) > 60_000;
   }
 }
 
-/** Whether a successful probe counts like a delivered message, or is enough for an account that was refused. */
+/** Whether a successful probe counts like a delivered message, or is enough for a refused account. */
 function isProof({ type }: Destination, status: DestinationStatus): boolean {
   const { probeProves } = vendorOf(type);
   return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
 }
 
-/**
- * Whether the outcome concerns the mailbox alone: a server refuses a mailbox only after it has accepted the account and the sender.
- */
+/** Whether the outcome concerns the mailbox alone. A server refuses a mailbox only after it has accepted account and sender. */
 function isOnlyAboutMailbox({ kind }: StatusKey, outcome: Outcome): boolean {
   if (outcome.kind === "rejected") return outcome.scope === "recipient" || outcome.scope === "message";
   const isPutOff = outcome.kind === "retry" && outcome.reason === "temporary_refusal" && outcome.scope === undefined;
@@ -270,7 +267,7 @@ function isWorthSaving(before: DestinationStatus, after: DestinationStatus): boo
   );
 }
 
-/** The summary of undelivered alerts with this ending. Undefined when the ending adds none. */
+/** Undefined when the ending adds no undelivered alert. */
 function addUndelivered(
   before: UndeliveredSummary | undefined,
   { destination: { name, type }, deliveries, outcome, next }: Ending,
@@ -290,16 +287,14 @@ function addUndelivered(
   };
 }
 
-/**
- * False where the destination or account is refused as a whole: it has a notice of its own, which says that alerts fail or wait.
- */
+/** False where the whole destination or account is refused. It has a notice of its own. */
 function isUnheard(outcome: Outcome, next: NextStep): boolean {
   if (next.state !== "failed" && next.state !== "held") return false;
   return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
 }
 
 /**
- * Whether nobody gets to know of the alert. A person waits for a test or a single resend, a notice must not cause notices, and a
+ * Whether nobody hears of the alert. A person waits for a test or a single resend, a notice must not cause notices, and a
  * fallback delivers the alert.
  */
 function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {

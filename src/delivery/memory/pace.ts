@@ -3,28 +3,23 @@ import type { PaceRecord } from "../../core/destination-status.ts";
 import type { Destination, Pace } from "../../core/rules.ts";
 import { accountOf, chatKeyOf, type PaceKey } from "../plan/accounts.ts";
 
-/**
- * Added to each window: calls may arrive closer together than they left.
- */
+/** Added to each window: calls may arrive closer together than they left. */
 const marginMs = 60;
 
-/** When two chats ask to wait within this time, the bot sends too much, and not one chat gets too much. */
+/** When two chats ask for a wait within this time, the bot as a whole sends too much. */
 const floodWindowMs = 10_000;
 
-/** The times of calls to the addresses of one lane group, and until when each has asked for silence. */
+/** The times of calls to the addresses of one lane group, and how long each has asked to wait. */
 export class PaceMemory {
   readonly #known: Map<string, PaceRecord>;
   readonly #lastFloods = new Map<string, { chat: string; at: number }>();
 
-  /** @param records the records that came with the grant of the lane group, so that limits hold across restarts */
+  /** @param records those that came with the lane group, so that limits outlive a restart */
   constructor(records: PaceRecord[]) {
     this.#known = new Map(records.map((record) => [record.key, record]));
   }
 
-  /**
-   * `at`: the earliest time of a call that all of these keys allow. `why`: the words of the other side, where it asked for the
-   * wait.
-   */
+  /** `at`: the earliest time of a call that all keys allow. `why`: the vendor's words, where the vendor asked for the wait. */
   nextSlot(keys: PaceKey[], now: number) {
     let slot: { at: number; why?: string } = { at: now };
     for (const { key, pace } of keys) {
@@ -36,17 +31,18 @@ export class PaceMemory {
     return slot;
   }
 
-  /** Whether a pace bounds calls under these keys, so that they have to be counted. A requested wait holds for all keys. */
+  /** Whether calls under these keys must be counted. A requested wait holds for all keys. */
   isBounded(keys: PaceKey[]): boolean {
     return keys.some(({ key, pace }) => Object.keys(pace).length > 0 || this.#recordOf(key).sentAt.length > 0);
   }
 
-  /** Counts a call. The returned records have to be stored with the claim. */
+  /** Counts a call. The returned records must be stored with the claim. */
   take(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key, pace }) => {
       const record = this.#recordOf(key);
       const bound = Math.ceil(Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0));
-      // Two destinations may name one chat with different paces: the one with the smaller bound must not forget times that the other needs.
+      // Two destinations may name one chat with different paces. The one with the smaller limit must not forget times that the
+      // other needs.
       const keep = Math.max(bound, record.sentAt.length);
       if (keep === 0) return [];
       const past = upTo(record.sentAt, now);
@@ -55,8 +51,8 @@ export class PaceMemory {
   }
 
   /**
-   * Whether a call that was counted at `takenAt` may be made as late as now. False when another call was counted after it: the
-   * two would leave together.
+   * Whether a call that was counted at `takenAt` may leave now. False when another call was counted after it: the two would leave
+   * together.
    */
   mayUse(keys: PaceKey[], takenAt: number, now: number): boolean {
     return (
@@ -65,8 +61,8 @@ export class PaceMemory {
   }
 
   /**
-   * Moves the time of the last counted call to now: a claim was committed and a message composed since its slot. The next slot is
-   * counted from the call. The returned records have to be stored.
+   * Moves the last counted call to now, as a commit and composing took time since. The next slot counts from the call. The
+   * returned records must be stored.
    */
   restamp(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key }) => {
@@ -79,8 +75,8 @@ export class PaceMemory {
   }
 
   /**
-   * Keeps the other side's request to call later, which may come with any refusal. It holds for all who share the address or
-   * account. A shorter request never shortens a longer one. The returned records have to be stored.
+   * Keeps the vendor's request to wait. It holds for all who share the address or account. A shorter request does not shorten a
+   * longer one. The returned records must be stored.
    */
   parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[] {
     const waitMs = askedWait(outcome);
@@ -120,18 +116,18 @@ function askedWait(outcome: Outcome): number | undefined {
   return outcome.kind === "ambiguous" ? outcome.waitMs : undefined;
 }
 
-/** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */
+/** The earliest time from `now` on at which one more call fits into every window. Pure. */
 function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
   const past = upTo(sentAt, now);
   return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
 }
 
-/** A clock that follows a time server or the database goes back by this little now and then. */
+/** A clock that follows a time server or the database may go back this far. */
 const smallStepMs = 1_000;
 
 /**
- * Leaves out calls far in the future: they were made before the clock was set back, and waiting for their windows could take as
- * long as the step. Calls a little in the future were made just now, and count.
+ * Leaves out calls far in the future: they were made before the clock was set back. Calls a little in the future were made just
+ * now, and count.
  */
 function upTo(sentAt: number[], now: number): number[] {
   return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now + smallStepMs);

@@ -9,25 +9,21 @@ export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "
 
 export type PictureDesk = ReturnType<typeof createPictureDesk>;
 
-/** The time for a drawing. The rest of the three seconds is left to the call that adds it. */
+/** For a drawing. The rest of three seconds is for the call that adds it. */
 const drawWithinMs = 2_000;
-/** Drawings, and so questions to the service, begun within a minute and within an hour. */
+/** Drawings that begin in a minute, and in an hour. Each asks the service. */
 const mostAMinute = 20;
 const mostAnHour = 200;
 const mostAtOnce = 4;
-/** How long a drawing is kept: the chats of one alert take its text one after another. */
+/** How long a drawing is kept: the chats of an alert get its text one after another. */
 const keepMs = 10_000;
 
 export interface PictureDeskDeps extends Pick<EngineContext, "clock" | "log"> {
   illustrate: Illustrate;
-  /** Default: the results are not noted. */
   notes?: Pick<PictureNotes, "note">;
 }
 
-/**
- * Draws the pictures of a relay: each alert once for all its chats, and no more than a bounded number a minute and an hour. A
- * restart forgets the pictures that have not joined their messages.
- */
+/** Draws each alert once for all its chats, with a limit for a minute and an hour. A restart forgets the pictures. */
 export function createPictureDesk(deps: PictureDeskDeps) {
   const { illustrate, notes, clock, log } = deps;
   const drawings = new Map<string, { begunAt: number; drawing: Promise<Drawing> }>();
@@ -63,7 +59,7 @@ export function createPictureDesk(deps: PictureDeskDeps) {
   }
 
   return {
-    /** Never rejects, and surely ends within `drawWithinMs`. */
+    /** Never rejects, and ends within `drawWithinMs`. */
     draw(alertId: string, timeZone: string): Promise<Drawing> {
       const key = `${alertId} ${timeZone}`;
       const now = clock.now();

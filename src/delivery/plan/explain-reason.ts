@@ -8,13 +8,10 @@ import { openSince } from "./plan-claim.ts";
 
 const longestQuote = 120;
 
-/**
- * A reason in plain words, one clause: "Telegram did not answer". For messages; the page keeps the detail, which is for
- * somebody who looks into the cause.
- */
+/** A reason in one plain clause, for messages: "Telegram did not answer". The page shows the detail instead. */
 export function explainReason(reason: ReasonCode, channel: ChannelType): string {
   const { otherSide, reasons } = vendorOf(channel).words;
-  // A row may hold the code of another version; the code itself is better than nothing.
+  // A row may have the code of another version. The code is better than nothing.
   return reasons?.[reason] ?? reasonWords(otherSide)[reason] ?? reason;
 }
 
@@ -58,9 +55,7 @@ function reasonWords(it: string): Record<ReasonCode, string> {
   };
 }
 
-/**
- * As `explainReason`, with the other side's own words where these say what to do: a refusal, never a network's code.
- */
+/** As `explainReason`, but with the vendor's words for a refusal, since they may say what to do. */
 export function explainOutcome(outcome: Exclude<Outcome, { kind: "sent" }>, channel: ChannelType): string {
   const words = explainReason(outcome.reason, channel);
   const quoted = quote(outcome);
@@ -85,7 +80,7 @@ const refusals: ReadonlySet<ReasonCode> = new Set([
 
 function quote(outcome: Exclude<Outcome, { kind: "sent" }>): string {
   if (outcome.kind !== "rejected" || !refusals.has(outcome.reason)) return "";
-  // The part before the server's own words repeats that it refused.
+  // The part in front repeats that the server refused.
   const said = outcome.detail.replace(/^The mail server [^:]{1,60}: /, "").replace(/[.\s]{1,9}$/, "");
   return cut(said, longestQuote);
 }
@@ -100,7 +95,7 @@ export interface LatenessContext {
   now: number;
 }
 
-/** How late a message is, and why in one clause of plain words; `undefined` within the first minute. Pure. */
+/** How late a message is, and why, in one clause. Undefined within the first minute. Pure. */
 export function explainLateness(
   delivery: DueDelivery,
   context: LatenessContext,
@@ -113,7 +108,7 @@ export function explainLateness(
 }
 
 function whyLate(delivery: DueDelivery, { status, channel, startedAt }: LatenessContext): string {
-  // The digest and the small print say that it was resent.
+  // The message already says that it was resent.
   if (delivery.purpose === "bulk_resend") return delivery.extras?.late ?? "";
   if (delivery.purpose === "fallback") return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
@@ -122,7 +117,7 @@ function whyLate(delivery: DueDelivery, { status, channel, startedAt }: Lateness
   if (delivery.state === "held" && !isOfOthers) return "quiet hours";
   if (delivery.createdAt < (status.resumedAt ?? 0)) return "the destination was paused";
   if (status.reasonCode !== undefined) return explainReason(status.reasonCode, channel);
-  // An alert is accepted only while Tocsin runs, so it has been stopped since.
+  // Alerts are accepted only while Tocsin runs. It was stopped since.
   const since = openSince({ ...delivery, createdAt: delivery.receivedAt });
   if (startedAt > since) return "Tocsin was restarted";
   if (isOfOthers) return "it waited for others";

@@ -8,7 +8,7 @@ import { accountOf } from "./accounts.ts";
 const minuteMs = 60_000;
 /** A mail server may shut out an address that tries a refused password too often. */
 const pausedProbeMs = 10 * minuteMs;
-/** A destination that answers and asks to come later, as a greylist does, counts as down only when that lasts this long. */
+/** A destination that asks to come later, as a greylist does, counts as down only after so long. */
 const putOffMs = 10 * minuteMs;
 /** A dead destination is probed 1, 3 and 8 min after it died (or was needed again), then every 15 min. */
 const deadProbes = [
@@ -17,7 +17,7 @@ const deadProbes = [
   { beforeMs: 8 * minuteMs, pauseMs: 5 * minuteMs },
 ];
 const longestDeadPauseMs = 15 * minuteMs;
-/** A delivery to a dead destination waits this long for it to work again, then fails. */
+/** A delivery waits this long for a dead destination, then fails. */
 export const waitForDeadMs = 60 * minuteMs;
 
 function nextProbeOf(status: DestinationStatus, now: number): number {
@@ -26,7 +26,7 @@ function nextProbeOf(status: DestinationStatus, now: number): number {
   return now + (deadProbes.find(({ beforeMs }) => passedMs < beforeMs)?.pauseMs ?? longestDeadPauseMs);
 }
 
-/** The first alert waits for a dead destination: it is probed soon, and often at first. Pure. */
+/** For the first alert that waits for a dead destination: it is probed soon, and often at first. Pure. */
 export function neededNow(status: DestinationStatus, now: number): DestinationStatus {
   if (status.health !== "dead" || status.probeAt === undefined) return status;
   return { ...status, neededAt: now, probeAt: Math.min(status.probeAt, now + minuteMs) };
@@ -40,13 +40,13 @@ export function keyOf({ name }: Pick<Destination, "name">): StatusKey {
   return { kind: "destination", name };
 }
 
-/** The account that the destination shares; `undefined` when it has none. */
+/** The destination's account. Undefined when it has none. */
 export function accountKeyOf(destination: Destination): StatusKey | undefined {
   const name = accountOf(destination);
   return name === undefined ? undefined : { kind: "account", name };
 }
 
-/** Judges by the known statuses, saved ones or those in memory. A destination without a status is well. */
+/** A destination without a status is well. */
 export function stateOf(
   destination: Destination,
   find: (key: StatusKey) => DestinationStatus | undefined,
@@ -57,14 +57,14 @@ export function stateOf(
   return { destination, own: statusOf(keyOf(destination)), account: account && statusOf(account) };
 }
 
-/** Whether the destination takes messages, as far as is known, and nobody has paused it. */
+/** Whether the destination takes messages, as far as is known, and is not paused. */
 export function isWell({ own, account }: DestinationState): boolean {
   if (own.paused !== undefined || (account?.health ?? "ok") !== "ok") return false;
   return own.health === "ok" || own.health === "degraded";
 }
 
 /**
- * What a call says about the destination (or, for `account`, about the bot or mail account). Pure.
+ * What a call says about the destination, or (`account`) about the bot or mail account. Pure.
  *
  *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles; where it answers
  *          and asks to come later, not before ten minutes
@@ -116,10 +116,10 @@ function judgeRejection(
 }
 
 /**
- * What a probe says about the destination. Pure. Only a clear success changes anything. `proves`: the success counts like a
- * delivered message. A mere connection does not, since the other side may refuse again: then the next message is tried at once,
- * and the destination counts as refusing until that gets through, as anything that answers at the address would pass such a
- * probe. A destination that is down is probed only when a person asks.
+ * What a probe says about a dead or paused destination. Pure. Only a clear success changes anything. With `proves` it counts like
+ * a delivered message. Without, it was only a connection, which anything at the address could answer: the next message is tried
+ * at once, and the destination counts as refusing until that gets through. A destination that is down is probed only when a
+ * person asks.
  */
 export function judgeProbe(
   status: DestinationStatus,
@@ -138,9 +138,9 @@ export function judgeProbe(
   return proves ? recovered(status, now) : { ...status, probeAt: undefined, openUntil: now };
 }
 
-/** This many unasked probes in a row have to fail until that counts: one in twenty may fail for months. */
+/** Unasked probes that must fail in a row: one in twenty may fail for months. */
 const failedProbesThatCount = 5;
-/** Reasons that nobody answers at the address. Where a probe is only a connection, other reasons say nothing about messages. */
+/** Nobody answers at the address. Where a probe is only a connection, other reasons say nothing about messages. */
 const unreachable: readonly ReasonCode[] = [
   "connect_failed",
   "dns_failed",
@@ -151,13 +151,13 @@ const unreachable: readonly ReasonCode[] = [
 ];
 
 /**
- * What an unasked probe says about a destination that seems well, or that such probes alone have found down. Pure.
+ * What an unasked probe says about a destination that seems well, or that only such probes have found down. Pure.
  *
  *     ok, degraded ──refused for good──▶ dead or paused, as if a delivery had found it
  *     ok, degraded ──no answer, five times in a row──▶ down, and its next message is still tried at once
  *     down, found so ──a yes──▶ ok
  *
- * A refusal counts only where the probe asks what a delivery would: a server may well have no page for its health.
+ * A refusal counts only where the probe asks the same as a delivery. A server may lack a page for its health.
  */
 export function judgeProof(
   status: DestinationStatus,
@@ -197,12 +197,12 @@ function unproven(
   return { ...status, health: "down", reason: detail, reasonCode: reason, since: now, openUntil: now, failedProbes };
 }
 
-/** Whether probes alone have found it down, and no delivery has failed since. A probe that succeeds is then enough to end it. */
+/** Whether only probes have found it down. One that succeeds then ends it. */
 export function isFoundByProbes({ health, failedProbes }: DestinationStatus): boolean {
   return health === "down" && failedProbes !== undefined;
 }
 
-/** At the start of a lane a shut destination is tried at once, since somebody may have mended it. Pure. */
+/** A shut destination is tried at the start of its lane, since a person may have mended it. Pure. */
 export function tryAgainNow(status: DestinationStatus, now: number): DestinationStatus {
   if (isProbed(status)) return { ...status, probeAt: now };
   return status.openUntil === undefined ? status : { ...status, openUntil: now };
@@ -217,7 +217,7 @@ function isRefusing({ health }: DestinationStatus): boolean {
   return health === "dead" || health === "paused";
 }
 
-/** Why it is as it is, for the page and as a code. */
+/** For the page, and as a code. */
 interface Failure {
   reason: ReasonCode;
   detail: string;

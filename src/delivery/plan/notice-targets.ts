@@ -9,14 +9,14 @@ export interface NoticeWorld {
   isWell(destination: Destination): boolean;
 }
 
-/** A destination that seems well may be about to fail: the others get a notice when it has not taken it in this time. */
+/** The other destinations get a notice when one that seems well has not taken it in this time. */
 export const noticeFallbackMs = 30_000;
 
 /**
- * Where a notice goes first: to each destination with `notices: true`. Where none of these works, it also goes to each other one
- * that works. Where only silent ones of these work (a mailbox), it also goes to each other one that works and makes a sound. It
- * never goes to one with `notices: false`. Where nothing works it waits at all of them. Where several lead to the same readers,
- * one gets it: one that works, and makes a sound if possible. Pure.
+ * Where a notice goes first: to each destination with `notices: true`. If none of these works, also to each other one that works.
+ * If only silent ones work (a mailbox), also to each other one that works and makes a sound. Never to one with `notices: false`.
+ * If nothing works, the notice waits at all of them. Where several have the same readers, one gets it: one that works, if
+ * possible with a sound. Pure.
  */
 export function firstTargets(world: NoticeWorld, facts: AlertFacts): Destination[] {
   const reached = new Set<string>();
@@ -41,15 +41,15 @@ function chooseTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts)
 }
 
 /**
- * What follows for a notice that a destination has failed or has not taken in time. Each is tried once, and those that do
- * not work come last, so this ends. Pure.
+ * What follows when destinations have failed or not taken a notice in time. Each is tried once, and those that do not work come
+ * last. Pure.
  *
  *     one has it (one that makes a sound, while another such works) ──▶ nothing more
  *     on its way to one that works, for less than 30 s              ──▶ look again then
  *     else ──▶ to each other one that works and makes a sound; or that works; or to all others, where it waits
- * @param startedAt of this relay: before that nobody may have been there to send it
- * @returns `missed`: destinations that it was sent to and that have not taken it. `againAt`, when to look at it again: absent where
- * one has it, or there is nobody else
+ * @param startedAt of this relay. Before that, maybe no relay was running to send the notice
+ * @returns `missed`: destinations that have not taken the notice. `againAt`: the next look; absent where one has it, or there is
+ * no other
  */
 export function furtherTargets(
   { destinations, isWell }: NoticeWorld,
@@ -63,7 +63,7 @@ export function furtherTargets(
   const missed = [...new Set(deliveries.map(({ destination }) => destination))].filter(
     (name) => !have.some((one) => one.name === name),
   );
-  // The destinations that the notice is about were left out by a decision.
+  // Decisions name the destinations that the notice is about. They are left out.
   const known = new Set([...deliveries, ...decisions].map(({ destination }) => destination));
   const left = destinations.filter(({ name, notices }) => notices !== false && !known.has(name));
   const well = left.filter(isWell);
@@ -80,7 +80,7 @@ export function furtherTargets(
   return { targets, missed, againAt: targets.length > 0 ? now + noticeFallbackMs : undefined };
 }
 
-/** Whether people hear the notice at once. One that is only for information needs no sound. */
+/** Whether people hear the notice at once. One for information needs no sound. */
 function isHeard(reached: readonly Destination[], { severity, status }: AlertFacts): boolean {
   return (severity === "info" && status === "firing") || reached.some(makesSound);
 }

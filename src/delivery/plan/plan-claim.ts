@@ -7,70 +7,70 @@ import type { Capabilities } from "../../core/ports/channel.ts";
 import { isDamped } from "../../core/rules.ts";
 
 export interface ClaimLimits {
-  /** More than this many waiting for one recipient are sent together. */
+  /** More waiting deliveries than this for one recipient are sent together. */
   digestOver: number;
-  /** Where a message can be changed afterwards, repeats of one key need no message each. */
+  /** Where messages can be changed, repeats of one key need no message each. */
   can: Pick<Capabilities, "edits" | "joinsByKey" | "carries">;
-  /** The destination was down, and the deliveries waited for it. */
+  /** The deliveries waited for a destination that was down. */
   afterOutage: boolean;
-  /** Messages since the last one that was resent together with others. */
+  /** Messages since the last bulk resend. */
   sinceResent: number;
   /**
-   * The unsent deliveries of the keys whose end or late alert is due, in the order of the log. For vendors that join by key:
+   * Unsent deliveries of the keys whose resolving or late alert is due, in the order of the log. For vendors that join by key:
    * those of the keys that are due longest.
    */
   ofKeys?: DueDelivery[];
-  /** Set when more deliveries are due than were listed: those that became due from this time on may be missing. */
+  /** Set when more deliveries are due than were listed. Those that became due from this time on may be missing. */
   cutAt?: number;
 }
 
 /**
- * What to send next, the newest first. `single` may hold several deliveries of one alert key: the newest is sent, with
- * a count of the rest.
+ * What to send next. `single` may have several deliveries of one key, newest first: the newest is shown, with a count of the
+ * rest.
  */
 export type ClaimPlan =
   | { kind: "single"; deliveries: DueDelivery[] }
   | { kind: "digest"; deliveries: DueDelivery[]; reason: DigestReason; digestId?: string };
 
-/** A set of deliveries that were claimed under one token and are sent by the same messages. */
+/** Deliveries that were claimed under one token, and are sent by the same messages. */
 export interface Claim {
   token: string;
   leaseUntil: number;
-  /** The first is the newest; the rest are sent by its message. */
+  /** Newest first. The message shows the first. */
   deliveries: [LoadedDelivery, ...LoadedDelivery[]];
-  /** `total`: how many go out together, where they take several messages. */
+  /** `total`: how many go out together in several messages. */
   digest?: { id: string; reason: DigestReason; total?: number };
-  /** When a slot for its first call was taken, epoch milliseconds. Absent: it has none yet. */
+  /** The slot of the first call, epoch milliseconds. Absent: none yet. */
   slotAt?: number;
   /** Set where several claims were made together, see `planRun`. */
   ofRun?: {
-    /** The thread of its alert key as of the claim. */
+    /** As it was when the claim was made. */
     thread?: Thread;
-    /** Its payload was fetched with the payloads of the other claims. */
+    /** The payload was fetched with those of the other claims. */
     isFilled: boolean;
   };
 }
 
-/** A claimed delivery in the state that it had before, with the sender's payload where the message carries it. */
+/** A claimed delivery in its state from before, with the sender's payload where the message has it. */
 export interface LoadedDelivery extends ClaimedDelivery {
   payload?: Json;
 }
 
 const oneMinuteMs = 60_000;
-/** Bulk resends get every fourth message while other alerts wait, so neither starves. */
+/** One message in four is a bulk resend while other alerts wait, so neither starves. */
 export const othersPerResent = 3;
-/** A network that goes down takes many destinations with it; when more notices than this are due, they are sent together. */
+/** More due notices than this are sent together: one lost network affects many destinations. */
 const fewNotices = 3;
 
 /**
- * Chooses the next message among the deliveries of one destination that are due now. Pure. The order is: a manual resend or test;
- * the relay's own notices; messages that were begun or perhaps sent (parts of a long message, a repeat); bulk resends, when it is
- * their turn; stale alerts; too many at once; one alert, the oldest first, or the newest first when all are late; bulk resends.
+ * Chooses the next message among the due deliveries of one destination. Pure. The order: a manual resend or test; the relay's
+ * notices; messages that were begun or perhaps sent (parts of a long message, a repeat); bulk resends in their turn; stale
+ * alerts; too many at once; one alert, the oldest first, or the newest first when all are late; other bulk resends.
  *
  * A delivery that does not ring goes alone: a count after all others, a summary among them.
  *
- * An end is not told before its beginning. The unsent deliveries of its key go along in its message, without a sound ("over,
- * lasted 2 min"). Where each alert needs a message of its own (`carries: "payload"`), the end waits for its beginning.
+ * A resolving alert does not go before its firing one. It takes the unsent deliveries of its key along, without a sound ("over,
+ * lasted 2 min"). Where each alert needs a message of its own (`carries: "payload"`), it waits.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const manual = due.find(isManual);
@@ -85,18 +85,18 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   return plan && limits.can.carries !== "payload" ? withOthersOfKey(plan, due, ofKeys, now) : plan;
 }
 
-/** An end waits this long for older deliveries of its key. An older one that is still unsent then is not sent any more. */
+/** How long a resolving alert waits for older deliveries of its key. Those that are unsent then are not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/** An alert that was routed this long after it came may have been stored after younger ones, as from a spool. */
+/** An alert that was routed this long after its arrival may have been stored after younger ones, as from a spool. */
 const storedLateMs = 1_000;
 /**
- * An alert this old goes out together with its end, so that nothing rings for an alert that is over. A claim goes back to the
- * queue if it would wait this long for its commit, or for a bot that has to wait.
+ * An alert this old goes out together with its resolving one, so that nothing rings for an alert that is over. A claim goes back
+ * into the queue if it would wait longer for its commit or for its bot.
  */
 export const withEndAfterMs = 1_000;
 
-/** Since when the delivery could be sent: since it was routed, or since its hold ended. Its age counts from then. */
+/** Since when the delivery could be sent: since its routing or the end of its hold. Its age counts from then. */
 export const openSince = ({ createdAt, heldUntil = 0, state, dueAt }: DueDelivery): number =>
   Math.max(createdAt, heldUntil, state === "held" ? dueAt : 0);
 
@@ -105,9 +105,9 @@ export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "creat
   createdAt - receivedAt >= storedLateMs;
 
 /**
- * Whether one delivery precedes the other in a chat, by one alert key. The order of the log is not enough: another relay may
- * store an alert after one that came later. The times are compared without a margin for clocks that differ. With a margin, an
- * alert from a spool would ring after an end that came 500 ms later.
+ * Whether one delivery of an alert key precedes the other in a chat. Another relay may store an alert after one that came later,
+ * so the order of the log is not enough. The times have no margin for clocks that differ: with one, an alert from a spool would
+ * ring after a resolving alert that came 500 ms later.
  */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (
@@ -120,10 +120,7 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-/**
- * The delivery itself. For an end that has to wait: the delivery that it waits for, if that is due. More may be due than were
- * listed.
- */
+/** The delivery itself. A resolving alert may have to wait for another delivery: then that one, if it is due. */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],
@@ -140,11 +137,11 @@ function inPlaceOf(
 }
 
 /**
- * A late alert takes its end along, even an end that waits for a retry, but none that quiet hours hold: nobody hears that before
- * they end. An end takes along the unsent alerts before it.
+ * A late alert takes its resolving one along, even if that waits for a retry, but not if quiet hours hold it. A resolving alert
+ * takes along the unsent alerts before it.
  */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
-  // A repeated digest holds the same alerts.
+  // A repeated digest has the same alerts.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
   const { deliveries } = plan;
   if (deliveries.some(isDamped)) return plan;
@@ -178,19 +175,19 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
   const begun = planBegun(waiting, limits);
   if (begun?.kind !== "digest" || limits.cutAt !== begun.deliveries[0]?.dueAt)
     return begun ?? planNew(waiting, limits, now);
-  // Part of that digest may be missing in the list. Other deliveries go first and make room. If there are none, the listed part goes
-  // under an id of its own, since a receiver that knows the id would take the rest for the same message.
+  // Part of that digest may be missing in the list. Other deliveries go first and make room. Without others, the listed part goes
+  // under a new id: a receiver that knows the old id would take it for the same message.
   const others = waiting.filter((delivery) => !isBegun(delivery));
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
 /**
- * The messages that `planClaim` would choose one after another, at most `most`, while each is an alert that was never tried: the
- * outcome of one does not change the next. Pure.
+ * The messages that `planClaim` would choose one after another, at most `most`, as long as each is an alert that was never tried.
+ * The outcome of one then does not change the next. Pure.
  */
 export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
   const plans: ClaimPlan[] = [];
-  // For these vendors, the message of one key decides what the next may be.
+  // For these vendors the message of one key decides on the next.
   if (limits.can.joinsByKey) return plans;
   let left = due;
   let { ofKeys, sinceResent } = limits;
@@ -198,7 +195,7 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
     const plan = planClaim(left, { ...limits, ofKeys, sinceResent }, now);
     if (plan?.kind !== "single" || !plan.deliveries.every(isUntried)) break;
     const hasResent = plan.deliveries.some(isResent);
-    // The other resends may be missing in the list.
+    // Other resends may be missing in the list.
     if (hasResent && limits.cutAt !== undefined && !isTurnOfResent({ sinceResent })) break;
     sinceResent = hasResent ? 0 : sinceResent + 1;
     plans.push(plan);
@@ -228,8 +225,8 @@ function isOfAlert({ purpose }: DueDelivery): boolean {
 }
 
 /**
- * Sends each delivery alone, in the order of the log, resends in their turn, and looks at the unsent deliveries of its key: an
- * incident must not open after it was resolved, and a resolution must not end one that has opened since.
+ * Sends each delivery alone, in the order of the log, bulk resends in their turn. An incident must not open after it was
+ * resolved, and a resolution must not end one that opened later.
  *
  * | of one key | sent now |
  * |---|---|
@@ -254,7 +251,7 @@ function planEach(due: DueDelivery[], ofKeys: DueDelivery[], limits: ClaimLimits
   return undefined;
 }
 
-/** Sorts in the order of the log. Bulk resends come before all others when it is their turn, otherwise after them. */
+/** In the order of the log. Bulk resends come first when it is their turn, otherwise last. */
 export function inTurn(limits: Pick<ClaimLimits, "sinceResent">) {
   const isLate = (delivery: DueDelivery) => Number(isResent(delivery) !== isTurnOfResent(limits));
   return (one: DueDelivery, other: DueDelivery): number => isLate(one) - isLate(other) || one.alertSeq - other.alertSeq;
@@ -264,10 +261,7 @@ export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {
   return delivery.purpose === "resend" || delivery.purpose === "test";
 }
 
-/**
- * Whether the delivery is too old for a sound, by the freshness of its route. The time that it waited for its group does not
- * count.
- */
+/** Whether the delivery is too old for a sound, by its route's freshness. A wait for its group does not count. */
 export function isStale(delivery: DueDelivery, now: number): boolean {
   const { freshnessMs, groupName, receivedAt, createdAt } = delivery;
   const waitedMs = groupName === undefined ? 0 : openSince(delivery) - createdAt;
@@ -275,8 +269,8 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
 }
 
 /**
- * An alert that does not ring, an end, and a notice that asks for nothing at once are sent without a sound. What a person asked for
- * sounds as any other, so it can be tried.
+ * Without a sound: an alert that does not ring, a resolving one, a notice that needs no action now. What a person asked for
+ * sounds like any other.
  */
 export function isQuiet(
   delivery: Pick<DueDelivery, "purpose" | "status"> &
@@ -287,7 +281,7 @@ export function isQuiet(
   return isForTheMorning || (delivery.status === "resolved" && !isManual(delivery));
 }
 
-/** Whether its route wants no sound. A message that a person asked for has a sound anyway. */
+/** Whether the route wants no sound. A message that a person asked for has one anyway. */
 export function isSilenced(delivery: Pick<DueDelivery, "purpose" | "extras">): boolean {
   return delivery.extras?.silent === true && !isManual(delivery);
 }
@@ -297,9 +291,7 @@ function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
 }
 
-/**
- * Sends a begun message again as the same message about the same alerts. These became due at the same moment.
- */
+/** Sends a begun message again, about the same alerts. They became due at the same moment. */
 function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const first = waiting.find(isBegun);
   if (!first) return undefined;
@@ -343,7 +335,7 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   );
 }
 
-/** A bulk resend is a burst of Tocsin's own making. It is sent as one message, the newest first, as after an outage. */
+/** A bulk resend is a burst that Tocsin makes. It goes out as one message, newest first, as after an outage. */
 function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const deliveries = newestFirst(resent);
   const reason = deliveries.every(({ extras }) => extras?.late !== undefined) ? "release" : "resend";
@@ -363,7 +355,7 @@ function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number):
   if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
   const stale = waiting.filter((delivery) => isStale(delivery, now));
   if (stale.length > 1) return { kind: "digest", deliveries: newestFirst(stale), reason: "stale" };
-  // An alert that did not ring would read as a new warning among others.
+  // Among others, an alert that did not ring would look like a new warning.
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const reason = limits.afterOutage ? "outage" : "burst";
   if (rings.length > limits.digestOver) return { kind: "digest", deliveries: newestFirst(rings), reason };
@@ -377,7 +369,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   const oldest = waiting[0];
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
-  // A summary does not go before the ring that it reports, or that ring would come too late.
+  // A summary must not delay the ring that it reports.
   const rings = waiting.filter((delivery) => !isDamped(delivery));
   const first = late ? (newestFirst(rings)[0] ?? oldest) : oldest;
   if (!limits.can.edits || first.updates === "new" || isDamped(first)) return { kind: "single", deliveries: [first] };
@@ -391,7 +383,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   return { kind: "single", deliveries: newestFirst(sameKey) };
 }
 
-/** The newest first, and alerts that were stored after their end last. The message shows the first. */
+/** Newest first. Alerts that were stored after their resolving one come last, as the message shows the first. */
 function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
   const sorted = [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
   const isBehindEnd = (one: DueDelivery) =>
@@ -401,8 +393,8 @@ function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
 }
 
 /**
- * The form of the message: plain where all of its deliveries had their rich form refused. A refusal is written to all deliveries
- * of a message, so a single one says nothing about this message.
+ * Plain where the rich form was refused for all deliveries. A refusal is written to all deliveries of a message, so one alone may
+ * come from another message.
  */
 export function formOf({ deliveries }: { deliveries: readonly DueDelivery[] }): MessageForm {
   return deliveries.every((delivery) => delivery.form === "plain") ? "plain" : "rich";

@@ -8,9 +8,9 @@ export type PlanFallbacks = ReturnType<typeof createFallbackPlan>;
 type Called = Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">;
 
 /**
- * The deliveries to make at fallback destinations: one for each delivery whose fallback was not called yet. A fallback has no
- * fallback of its own. Notices are left to `Notifier.sendFurther`, which looks at once. Pure. `because`: the reason for the
- * readers of the fallback, in words that follow "because".
+ * The deliveries to make at fallback destinations: one for each delivery without one. A fallback has no fallback. Notices are
+ * left to `Notifier.sendFurther`. Pure.
+ * @param because the reason for the fallback's readers, in words that follow "because"
  */
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>) {
   return <D extends Called>(deliveries: D[], because: (delivery: D) => string, now: number): FallbackCall[] =>

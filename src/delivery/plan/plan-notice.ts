@@ -10,26 +10,24 @@ import { explainReason } from "./explain-reason.ts";
 
 /** A notice about a destination or an account, with the state to remember. */
 export interface DueNotice {
-  /** Absent: people were not told that it was bad, so they need not hear that it is over. */
+  /** Absent: people had no notice that it was bad, so they need none that it is over. */
   says?: "worse" | "better";
   notice: NonNullable<DestinationStatus["notice"]>;
 }
 
-/** After one pair of notices the next of the same kind waits this long: a destination that flaps gets one. */
+/** After "worse" and "better" the next "worse" waits this long. A destination that flaps gets one pair. */
 const quietMs = 10 * 60_000;
 /** Titles that a summary of undelivered alerts names. */
 export const titlesKept = 5;
 
 /**
- * Compares the present state with the last notice, so no change has to be caught in its moment. A restart, a store that refuses,
- * or a time without a destination for notices only delays a notice. Pure.
+ * Compares the present state with the last notice. A restart, a store that refuses, or a time without a destination for notices
+ * thus only delays a notice. Pure.
  *
  *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
  *     "worse" ──a worse kind: dead──▶ "worse" again             "better" ──the same again within 10 min──▶ waits
  *
- * One outage has one notice and one end. A second one comes before its end only where waiting helps no more.
- *
- * @param canSend there is a destination to send it to
+ * @param canSend whether there is a destination for the notice
  */
 export function planNotice(status: DestinationStatus, canSend: boolean, now: number): DueNotice | undefined {
   const { notice: last, health } = status;
@@ -45,23 +43,23 @@ export function planNotice(status: DestinationStatus, canSend: boolean, now: num
   return last.sent ? { says: "better", notice: over } : { notice: over };
 }
 
-/** Ranks above 0 are bad. A state that ends by itself ranks below one that a person has to mend. */
+/** Ranks above 0 are bad. A state that a person has to mend ranks highest. */
 const ranks: Record<DestinationHealth, number> = { ok: 0, degraded: 0, down: 1, paused: 2, dead: 3 };
 
-/** Alerts of a destination that have not arrived: they wait, or have failed and were not resent. */
+/** Alerts that wait, or have failed and were not resent. */
 export interface Undelivered {
   waiting: number;
   failed: number;
 }
 
 export interface NoticeContext {
-  /** The destinations that the status is about; several share an account. */
+  /** Destinations that the status is about. Several may share an account. */
   concerned: Pick<Destination, "name" | "type" | "definedAt">[];
-  /** The page where people see the destination and can act. */
+  /** Leads to the destination on the page. */
   link: string | undefined;
-  /** Counts over all concerned destinations. Absent: not known. */
+  /** Over all concerned destinations. Absent: unknown. */
   undelivered?: Undelivered;
-  /** For "better": how long it was bad, from the notice on. */
+  /** For "better": how long it was bad, counted from the notice. */
   afterMs?: number;
 }
 
@@ -98,7 +96,7 @@ function titleOf(status: DestinationStatus, what: string, several: boolean): str
   }
 }
 
-/** What is wrong in plain words, what can be done about it, and how much is concerned. */
+/** What is wrong, what to do, and how many alerts wait. */
 function describeTrouble(
   { health, reasonCode }: DestinationStatus,
   destination: Pick<Destination, "type" | "definedAt"> | undefined,
@@ -126,7 +124,7 @@ function describeRest(undelivered: Undelivered | undefined): string {
   return rest === "" ? lost : `${lost} ${rest}`;
 }
 
-/** Alerts that waited for a destination which a change of the configuration has removed. */
+/** For alerts whose destination has left the configuration. */
 export function writeOrphanNotice(destination: string, count: number): AlertFacts {
   const alerts = count === 1 ? "1 delivery" : `${count} deliveries`;
   return ownFacts({
@@ -160,7 +158,7 @@ export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string
   });
 }
 
-/** What the title does not say already. */
+/** What the title does not say. */
 function fieldsOf(summary: UndeliveredSummary): AlertFacts["fields"] {
   const { destination, titles, recipients, reason } = summary;
   const named = namedIn(summary);
@@ -183,12 +181,12 @@ function askWhetherItArrived(summary: UndeliveredSummary): string {
   return `Did ${what} reach ${summary.destination}?`;
 }
 
-/** The alert that the title of the notice names: the only one that nobody got. */
+/** The alert that the title names: the only one that nobody got. */
 function namedIn({ failed, held, titles }: UndeliveredSummary): string | undefined {
   return failed === 0 && held === 1 ? titles[0] : undefined;
 }
 
-/** A destination with several mailboxes sends each a message of its own, and one alert counts once for each. */
+/** With several mailboxes each gets a message, so an alert counts once for each. */
 function count(number: number, summary: UndeliveredSummary): string {
   const word = goesToSeveral(summary) ? "message" : "alert";
   return number === 1 ? `1 ${word}` : `${number} ${word}s`;

@@ -8,13 +8,11 @@ import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 
 export interface PicturePlanDeps {
-  /** Whether the market-data service can be asked for the records of the account's metrics. */
+  /** Whether the market-data service can be asked for records of metrics. */
   hasRecords: boolean;
-  /** Names of sources: alerts of their hooks belong to other accounts. */
+  /** Alerts of these sources belong to other accounts. */
   sources: ReadonlySet<string>;
-  /**
-   * The address at which the picture of an alert can be fetched later. Undefined when there is none, or too many were asked for.
-   */
+  /** The address from which the picture can be fetched. Undefined when there is none, or too many were asked for. */
   linkTo?(alertId: string, destination: Pick<Destination, "name" | "timeZone">): string | undefined;
 }
 
@@ -23,8 +21,8 @@ export type PlanPicture = ReturnType<typeof createPicturePlan>;
 const maxAltUnits = 200;
 
 /**
- * Whether a message about one alert is composed with a picture: the alert has a value, and there is a record of its metric or an
- * earlier alert of its key. No request is made to find out.
+ * Whether a message about one alert gets a picture: the alert has a value, and there is a record of its metric or an earlier
+ * alert of its key. Makes no request.
  */
 export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps) {
   return (

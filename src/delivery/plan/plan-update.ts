@@ -5,40 +5,39 @@ import type { Capabilities } from "../../core/ports/channel.ts";
 import { inSightMs, quickRepeatMs } from "../../core/ring.ts";
 import type { DeliveryUpdates } from "../../core/rules.ts";
 
-/** One call about an alert. */
 export type UpdateStep =
   /** A message of its own. */
   | {
       action: "send";
       /**
-       * `continues`: the message continues earlier ones, and says how often and since when. `apart`: the alert is older than
-       * the last message. Default: the message begins something new.
+       * `continues`: the message says how often and since when the alert fires. `apart`: the alert is older than the last
+       * message. Default: the message begins something new.
        */
       place?: "continues" | "apart";
     }
-  /** A message that answers an earlier one. */
+  /** Answers an earlier message. */
   | { action: "reply"; ref: string }
-  /** Changes an earlier message; nobody is pinged. */
+  /** Changes an earlier message, without a ping. */
   | {
       action: "edit";
       ref: string;
       /** `self`: the message then shows this alert. `resolution`: it still shows its own alert, and that it is over. */
       shows: "self" | "resolution";
-      /** The message reads like a new one, without a reference to earlier ones. Default false. */
+      /** The changed message does not refer to earlier ones. Default false. */
       standsAlone?: true;
     };
 
-/** What a message has to say about earlier ones. */
+/** What a message says about earlier ones. */
 export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt" | "hasEarlier">;
 
 export interface UpdateInput {
   policy: DeliveryUpdates;
-  /** No alert of the summary went past its bound. Default false. */
+  /** No alert of the summary went further than agreed. Default false. */
   isBound?: boolean;
-  /** The message names an alert that a cause holds back. Default false. */
+  /** The message names alerts that a cause holds back. Default false. */
   isOfCause?: boolean;
   can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey" | "carries">;
-  /** The alert came before the newest alert of its key that was sent here. */
+  /** The alert came before the newest one of its key that was sent here. */
   isOlder: boolean;
   status: AlertStatus;
   severity: Severity;
@@ -49,12 +48,12 @@ export interface UpdateInput {
 /**
  * How an alert is sent after earlier messages of its key. Pure.
  *
- * An edit makes no sound, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and a firing
- * after an end are new messages. A resolution changes the first message and answers it, without a sound. Where no message can be
- * changed, the history continues in messages of its own. An alert that comes too late does not become the last word: a beginning
- * is not sent when its end was told, nor is an end to a program that knows of the next beginning.
+ * An edit makes no sound, so three things get a new message: a rise in severity, a repeat after a minute, a firing alert after a
+ * resolving one. A resolving alert changes the first message and answers it, without a sound. Where messages cannot be changed,
+ * each continues the history. An alert that comes too late does not become the last word: a firing alert is not sent when its end
+ * was sent, nor is an end to a program that knows of the next firing.
  *
- * @returns an empty list: there is nothing to say, and no message to change
+ * @returns an empty list: nothing is sent, and no message is changed
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
@@ -74,8 +73,8 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
 }
 
 /**
- * Steps for an alert that is only counted. It makes no sound, so nothing is said where no message can be changed. A cause that
- * was told in a digest has no message of its own: the first alert that it holds back begins one.
+ * Steps for an alert that is only counted. It makes no sound, so it only changes a message. A cause that went out in a digest has
+ * no message of its own: the first alert that it holds back begins one.
  */
 function planCount(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOfCause = false } = input;
@@ -83,10 +82,7 @@ function planCount(input: UpdateInput): UpdateStep[] {
   return thread === undefined || isOutOfSight(input, thread) ? [] : changeLast(input, thread);
 }
 
-/**
- * Steps for a summary. None where something newer was told meanwhile, or where the last word is right and there is nothing to
- * add.
- */
+/** Steps for a summary. None where something newer was sent, or where the last message is right and there is nothing to add. */
 function planSummary(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOlder, isBound = false, status } = input;
   if (isOlder || (isBound && thread && isOpen(thread) === (status !== "resolved"))) return [];
@@ -105,7 +101,7 @@ function changeLast({ isOlder, can }: UpdateInput, thread: Thread | undefined): 
 }
 
 function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
-  // It has fired again since, and its message must not say that it is over.
+  // The key has fired again, so no message may show that it is over.
   if (input.isOlder) return [{ action: "send", place: "apart" }];
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
   const answer = answerTo(thread, input.can);
@@ -118,10 +114,7 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
 }
 
-/**
- * Changes the last message that rang into the end, and the first one into the record, so that no message still shows it as
- * firing.
- */
+/** The last message that rang shows the end, the first one that it is over. No message then shows it as firing. */
 function replaceAll(rootRef: string, lastRef = rootRef): UpdateStep[] {
   const end: UpdateStep = { action: "edit", ref: lastRef, shows: "self", standsAlone: true };
   return lastRef === rootRef ? [end] : [{ action: "edit", ref: rootRef, shows: "resolution" }, end];
@@ -131,7 +124,7 @@ function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
   return now - thread.lastAt > inSightMs;
 }
 
-/** Answers the thread's first message. Where messages cannot be answered, a message of its own continues the thread. */
+/** Answers the thread's first message. Where that is impossible, a message of its own continues the thread. */
 export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateStep {
   return rootRef === undefined || !can.answers
     ? { action: "send", place: "continues" }
@@ -140,7 +133,7 @@ export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateSt
 
 function isQuickRepeat({ now, severity }: UpdateInput, thread: Thread): boolean {
   const sinceMs = now - thread.lastNewAt;
-  // The time is negative after the clock was set back. Its length is not known then, so people are notified.
+  // Negative after the clock was set back. The true time is unknown then, so people get a new message.
   return sinceMs >= 0 && sinceMs < quickRepeatMs && !isWorse(severity, thread.severity);
 }
 
@@ -148,16 +141,16 @@ function editOf({ lastRef }: Thread): UpdateStep | undefined {
   return lastRef === undefined ? undefined : { action: "edit", ref: lastRef, shows: "self" };
 }
 
-/** Resends, tests and notices are independent: they neither edit nor are edited. */
+/** Resends, tests and notices neither edit nor are edited. */
 export function isUpdatable(delivery: ClaimedDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }
 
-/** How often the alert fired. Its message also names alerts that it holds back; these are no firings of the cause. */
+/** Deliveries that only change a cause's message, for alerts that it holds back, are no firings of the cause. */
 const countFirings = (deliveries: readonly ClaimedDelivery[]): number =>
   deliveries.filter(({ updates, extras }) => updates !== "count" || extras?.with === undefined).length;
 
-/** What the message of these deliveries, the newest first, has to say about earlier messages. Pure. */
+/** What the message of these deliveries (newest first) says about earlier messages. Pure. */
 export function contextOf(
   step: UpdateStep,
   thread: Thread | undefined,
@@ -179,7 +172,7 @@ export function contextOf(
   };
 }
 
-/** A firing after the last word "over" begins a new occurrence, even if that word only changed a message. */
+/** A firing alert after a resolved thread begins a new occurrence. */
 function occurrenceOf(thread: Thread, { status, receivedAt }: ClaimedDelivery): Pick<Thread, "count" | "firstAt"> {
   return thread.status === "resolved" && status !== "resolved" ? { count: 0, firstAt: receivedAt } : thread;
 }
@@ -189,7 +182,7 @@ function isOpen({ status, overAt }: Thread): boolean {
 }
 
 /**
- * What the chat shows of an alert key after a message of these deliveries went out. Pure. `undefined`: as before.
+ * What the chat shows of an alert key after a message of these deliveries. Pure. Undefined: as before.
  * @param ref the vendor's id of the new message, if it gives one
  */
 export function threadAfter(

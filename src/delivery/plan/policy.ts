@@ -9,14 +9,14 @@ import { formOf, isManual, openSince } from "./plan-claim.ts";
 /** What the policy knows of a delivery before the attempt that it judges. */
 export type DeliveryHistory = ReturnType<typeof historyOf>;
 
-/** The wait when the other side asks for one without a time. */
+/** The wait when the vendor asks for one without a time. */
 const defaultPatienceMs = 5_000;
 
-/** A group may be upgraded, and its id may have been stale before; more hops than this are a loop. */
+/** A group may be upgraded, and its configured id may be old too. More moves are a loop. */
 const maxMoves = 3;
 
 /**
- * The next step after an outcome. Pure. The whole policy of repeats is here.
+ * The next step after an outcome. Pure. All rules for repeats are here.
  *
  * | outcome | next |
  * |---|---|
@@ -125,8 +125,8 @@ function decideAmbiguous(
 }
 
 /**
- * The wait after `failures` failed attempts (1 or more), with jitter; `undefined` when the schedule is used up.
- * `jitter` 0.2 multiplies the wait by a random factor between 0.8 and 1.2.
+ * The wait after `failures` failed attempts (1 or more). Undefined when the schedule is used up. `jitter` 0.2 multiplies it by a
+ * random factor between 0.8 and 1.2.
  */
 export function waitAfter(
   failures: number,
@@ -140,8 +140,8 @@ export function waitAfter(
 }
 
 /**
- * The history of deliveries that are sent together. The delivery that was tried least decides for all, so a fresh alert does not
- * fail with one that is a day old. The greatest number of repeats counts, since each may be a double.
+ * The history of deliveries that are sent together. The one that was tried least decides, so a fresh alert does not fail with an
+ * old one. Ambiguous attempts count from the one with most, since each may be a double.
  */
 export function historyOf(
   claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },
@@ -153,15 +153,15 @@ export function historyOf(
     channel: destination.type,
     onAmbiguous: destination.onAmbiguous,
     since: Math.max(...deliveries.map(openSince)),
-    /** Failed attempts that count, and how many attempts were ambiguous. */
+    /** Failed attempts that count, and ambiguous ones. */
     attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
-    /** Moves followed during this delivery. */
     moves: progress.moves ?? 0,
-    // Sent together with others, or counted in another message. The cause's message counts an alert that it holds back.
+    // Sent together with others, or counted in another message. An alert that a cause holds back is counted in the cause's
+    // message.
     inDigest: digest !== undefined || (deliveries[0].updates === "count" && deliveries[0].extras?.with === undefined),
-    /** A person asked for it and looks on: a resend or a test. */
+    /** A person asked for it and waits. */
     manual: isManual(deliveries[0]),
   };
 }

@@ -5,15 +5,15 @@ import type { DigestReason } from "../../core/message-context.ts";
 export type ProgressEvent =
   /** The alerts are sent together, for this reason. */
   | { kind: "digest"; reason: DigestReason }
-  /** The message was composed at this time, and says that it is late. */
+  /** The message was composed, and says that it is late. */
   | { kind: "composed"; at: number; late: DeliveryProgress["late"] }
-  /** The call that sends the next part has ended. */
+  /** The call for the next part has ended. */
   | { kind: "called"; outcome: Outcome }
-  /** The outcome of the call that was under way is not known. */
+  /** A call was in flight, and its outcome is unknown. */
   | { kind: "abandoned" };
 
 /**
- * The progress of a delivery after an event. Pure, and the only place where progress changes. Where a message has to be composed
+ * The progress of a delivery after an event. Pure, and the only place where progress changes. Where a message must be composed
  * anew, none of its parts counts as sent: the cuts move, or all of it is marked as a repeat.
  */
 export function advance(progress: DeliveryProgress, event: ProgressEvent): DeliveryProgress {
