@@ -37,9 +37,7 @@ export interface AlertField {
  * wherever it is shown.
  */
 export interface AlertFacts {
-  /**
-   * Never empty. Without a title in the body it is made of the content ("Alert (empty body)"). At most 300 characters.
-   */
+  /** Never empty. Without a title in the body it is made of the content ("Alert (empty body)"). At most 300 characters. */
   title: string;
   severity: Severity;
   status: AlertStatus;
@@ -107,8 +105,7 @@ const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison)$/i;
 
 /**
- * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. A value of 3305 USD is not
- * "above" it.
+ * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. A value of 3305 USD is not "above" it.
  */
 export function limitsChange({ fields, title }: Partial<Pick<AlertFacts, "fields" | "title">>): boolean {
   const isSaid = (fields ?? []).some(
@@ -124,9 +121,7 @@ export function changeInTitle(title: string): string | undefined {
 
 const movedBy = /\b(?:moved|changed)(?: by)? (\d{1,6}(?:\.\d{1,6})?) ?%/i;
 
-/**
- * Whether a unit multiplies the value before it ("M USD", "bn"). Whether it multiplies the threshold too is unknown.
- */
+/** Whether a unit multiplies the value before it ("M USD", "bn"). Whether it multiplies the threshold too is unknown. */
 export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
 }

@@ -10,10 +10,7 @@ export interface ArrivedBody {
   encoding?: string;
 }
 
-/**
- * How an arrived body differs from the sent one, as the end of a sentence about an alert. Undefined when both are the
- * same.
- */
+/** How an arrived body differs from the sent one, as the end of a sentence about an alert. Undefined when both are the same. */
 export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
   const sizes = `${countOf(sent.byteLength, "byte")} sent, ${groupThousands(bytes)} arrived`;
   if (encoding !== undefined) return `arrives compressed (${encoding}): ${sizes}`;

@@ -7,9 +7,7 @@ import type { DueDelivery } from "./delivery-job.ts";
 export class DeliveryFigures {
   /** Calls by `destination`, `outcome` and `reason` (`none` if sent). */
   readonly attempts = new Counter();
-  /**
-   * Calls refused for the message itself, by destination. Either our rendering is wrong, or our reading of the refusal.
-   */
+  /** Calls refused for the message itself, by destination. Either our rendering is wrong, or our reading of the refusal. */
   readonly refusedMessages = new Map<string, number>();
   /** Seconds from the acceptance of an alert to its sent message, by `destination` and `severity`. */
   readonly seconds = new Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]);

@@ -81,8 +81,7 @@ export interface Thread {
   severity: Severity;
   status: AlertStatus;
   /**
-   * When an alert resolved the occurrence, as long as this chat has no message of it: the alert waits, or went out in a
-   * digest.
+   * When an alert resolved the occurrence, as long as this chat has no message of it: the alert waits, or went out in a digest.
    */
   overAt?: number;
 }

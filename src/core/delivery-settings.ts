@@ -43,10 +43,7 @@ export interface DeliverySettings {
   breaker: BreakerSettings;
   /** For all chats of one Telegram bot together. */
   telegramBotPace: Pace;
-  /**
-   * A claim older than this may be taken over. Longer than `sendTimeoutMs`, or a slow call would be doubled.
-   * Milliseconds.
-   */
+  /** A claim older than this may be taken over. Longer than `sendTimeoutMs`, or a slow call would be doubled. Milliseconds. */
   leaseMs: number;
   /** The limit of one call to a vendor. For mail servers it is `emailSendTimeoutMs`. Milliseconds. */
   sendTimeoutMs: number;

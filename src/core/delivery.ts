@@ -90,10 +90,7 @@ export type Outcome =
       ref?: string;
       /** A remark for people about a message that was sent, e.g. "topic gone, sent to the group". */
       note?: string;
-      /**
-       * What the destination has lost since it was configured. It counts as degraded until a message arrives without
-       * this.
-       */
+      /** What the destination has lost since it was configured. It counts as degraded until a message arrives without this. */
       degraded?: string;
     }
   | {

@@ -32,9 +32,7 @@ const httpStatuses = {
 export type ErrorCode = keyof typeof httpStatuses;
 export const errorCodes = Object.keys(httpStatuses) as ErrorCode[];
 
-/**
- * An expected failure in words for a person. `message`: what happened and where. `hint`: what to do. Holds no secret.
- */
+/** An expected failure in words for a person. `message`: what happened and where. `hint`: what to do. Holds no secret. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly hint?: string;

@@ -23,14 +23,10 @@ const maxNumberUnits = 30;
 /** An alert's facts in the few words of a first line. */
 export interface FactLine {
   /**
-   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's own title with as many of these
-   * facts as fit.
+   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's own title with as many of these facts as fit.
    */
   title: string;
-  /**
-   * For a resolved alert: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the
-   * sender's.
-   */
+  /** For a resolved alert: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the sender's. */
   over: string;
   /** Equal for all alerts of a key, as mail programs join messages by it: `ONYX504 pool TVL below 19,000 (polygon)`. */
   steady: string;
@@ -55,8 +51,7 @@ interface Subject {
 }
 
 /**
- * Writes an alert's first line from its facts. Undefined where the facts are too few: the caller then uses the sender's
- * title.
+ * Writes an alert's first line from its facts. Undefined where the facts are too few: the caller then uses the sender's title.
  */
 export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine | undefined {
   const { value, format } = facts;
@@ -115,10 +110,7 @@ interface Numbers {
   limit: string;
   /** The side of the limit on which the value is now. */
   side?: Side;
-  /**
-   * The side of the limit on which the alert fires, where that is certain. `condition`: only as the sender's condition
-   * says.
-   */
+  /** The side of the limit on which the alert fires, where that is certain. `condition`: only as the sender's condition says. */
   sideOfAlert?: Side;
   condition?: Side;
   /** The limit in percent, where it is for a change. */
@@ -177,8 +169,7 @@ function addToTitle(subject: Subject, facts: AlertFacts, numbers: Numbers): stri
   const framed = readFrame(cleanLine(facts.title), facts.status);
   const { amount, change, limit, side } = numbers;
   const { threshold, previousValue, unit, metric } = facts;
-  // A number alone, without threshold, previous value, unit or metric, explains nothing in a title. The line below
-  // shows it.
+  // A number alone, without threshold, previous value, unit or metric, explains nothing in a title. The line below shows it.
   if ((threshold ?? previousValue ?? unit ?? metric) === undefined) return title;
   const said = title.toLowerCase();
   const says = (part: string): boolean => part === "" || said.includes(part.toLowerCase());

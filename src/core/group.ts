@@ -3,8 +3,7 @@ import type { AlertStatus, Severity } from "./alert.ts";
 import { hashText } from "./secret.ts";
 
 /**
- * What an alert may wait for at its destination: the rest of its group, or the end of its cause. Names are made by
- * `nameGroup`.
+ * What an alert may wait for at its destination: the rest of its group, or the end of its cause. Names are made by `nameGroup`.
  */
 export interface GroupRule {
   group?: {
@@ -41,9 +40,7 @@ export interface GroupMemory {
   dueAt?: number;
   /** When keys of the group last fired as critical. */
   critical?: Record<string, number>;
-  /**
-   * Only in the record `allCauses`: the firing causes, by name. They share a record since several may hold one alert.
-   */
+  /** Only in the record `allCauses`: the firing causes, by name. They share a record since several may hold one alert. */
   causes?: Record<string, CauseMemory>;
 }
 
@@ -87,10 +84,7 @@ export interface HeldWith {
 const mostOfValue = 40;
 const mostFacts = 8;
 
-/**
- * Names the group or cause of an alert. `facts` are in the order of the configuration. A hash replaces what is too
- * long.
- */
+/** Names the group or cause of an alert. `facts` are in the order of the configuration. A hash replaces what is too long. */
 export function nameGroup(
   kind: "group" | "cause",
   of: string,

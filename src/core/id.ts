@@ -12,9 +12,7 @@ export const mostBehindMs = 1_000;
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/**
- * The 12 bits after the milliseconds count up within one millisecond (RFC 9562, method 1). The last 62 bits are random.
- */
+/** The 12 bits after the milliseconds count up within one millisecond (RFC 9562, method 1). The last 62 bits are random. */
 export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = randomFillSync): NewId {
   const pool = new Uint8Array(8 * 128);
   let used = pool.length;

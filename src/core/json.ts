@@ -52,10 +52,7 @@ export function writeJson(value: unknown): string {
   return Array.isArray(value) ? writeArray(value) : writeObject(value as Record<string, unknown>);
 }
 
-/**
- * Most names and values are short and need no escape. `JSON.stringify` for each of them would cost more than all the
- * rest.
- */
+/** Most names and values are short and need no escape. `JSON.stringify` for each of them would cost more than all the rest. */
 function writeText(text: string): string {
   return text.length < shortText && !escaped.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -58,8 +58,6 @@ export interface DigestContext extends Pick<MessageContext, "now" | "possibleRep
 /** Pure. Text may only be lost by cutting, and the message then says so. */
 export interface Rendering {
   composeAlert(alert: Alert, context: MessageContext): Document;
-  /**
-   * Takes alerts in any order, at least one. The digest gives their number, shows the worst first, and links the rest.
-   */
+  /** Takes alerts in any order, at least one. The digest gives their number, shows the worst first, and links the rest. */
   composeDigest(alerts: Alert[], context: DigestContext): Document;
 }

@@ -84,9 +84,7 @@ export type Block =
 export interface Document {
   /** The subject of a mail or the text of a push notification: one line of at most 200 characters. */
   subject: string;
-  /**
-   * Changing parts are in brackets at the front, where mail programs ignore them when they thread. Default: `subject`.
-   */
+  /** Changing parts are in brackets at the front, where mail programs ignore them when they thread. Default: `subject`. */
   mailSubject?: string;
   /** For channels with colours or priorities. */
   severity: Severity;

@@ -18,10 +18,7 @@ export interface RingRule {
   cooldownMs?: number;
   /** Whether to hold back a key that fires often or comes back again and again. Default true. */
   flapping: boolean;
-  /**
-   * Within this time after a ring, a repeat only changes the ring's message and is no ring. Absent: never.
-   * Milliseconds.
-   */
+  /** Within this time after a ring, a repeat only changes the ring's message and is no ring. Absent: never. Milliseconds. */
   editsForMs?: number;
 }
 
@@ -66,10 +63,7 @@ export interface HeldBack {
   worst: { id: string; at: number; severity: Severity; value?: number };
   lowest?: number;
   highest?: number;
-  /**
-   * Options of the route that would help. Absent until the damper `floor` holds an alert back, and where no option
-   * would.
-   */
+  /** Options of the route that would help. Absent until the damper `floor` holds an alert back, and where no option would. */
   advice?: string;
   /** `again` or `rearm` held all of them back. */
   isBound?: true;
@@ -85,9 +79,7 @@ export interface RingMemory {
   rings: Ring[];
   /** When the key fired: the last six times at most, oldest first. */
   firedAt: number[];
-  /**
-   * The latest alert of the key. A muted alert with the same status does not change `id`. `rang`: it was not held back.
-   */
+  /** The latest alert of the key. A muted alert with the same status does not change `id`. `rang`: it was not held back. */
   latest: { id: string; at: number; status: AlertStatus; rang: boolean };
   /** The status of the key that the destination knows. */
   toldStatus?: AlertStatus;
@@ -104,10 +96,7 @@ export interface RingMemory {
   isFlapping?: true;
   /** Whether the last ring reached no recipient. */
   isUnheard?: true;
-  /**
-   * Recipients that the last ring missed while it reached others. They get the next firing alert even if it does not
-   * ring.
-   */
+  /** Recipients that the last ring missed while it reached others. They get the next firing alert even if it does not ring. */
   missedBy?: string[];
   /** The alert that went to `missedBy` only. */
   madeGoodBy?: string;

@@ -151,8 +151,7 @@ export interface GroupOptions extends Omit<NonNullable<GroupRule["group"]>, "nam
 }
 
 /**
- * While an alert fires that matches `while`, alerts that match `hold` and share its facts wait, at the destinations
- * that got it.
+ * While an alert fires that matches `while`, alerts that match `hold` and share its facts wait, at the destinations that got it.
  */
 export interface Inhibition {
   /** Unique. */
@@ -225,10 +224,7 @@ export interface Rules {
   canaryTo?: string[];
 }
 
-/**
- * `damped`: the alert does not ring there, and is counted. `contained`: the message of another alert shows this one
- * too.
- */
+/** `damped`: the alert does not ring there, and is counted. `contained`: the message of another alert shows this one too. */
 export const decisionResults = [
   "deliver",
   "damped",
@@ -302,10 +298,7 @@ export interface PlannedDelivery {
   insteadBecause?: string;
   /** For `muted`: the name of the mute (`keptNameOf`). */
   mutedBy?: string;
-  /**
-   * The rule by which the delivery may be held back. Absent: the delivery is not judged, and later rings do not depend
-   * on it.
-   */
+  /** The rule by which the delivery may be held back. Absent: the delivery is not judged, and later rings do not depend on it. */
   ring?: RingRule;
   /** What the delivery may wait for. Absent: nothing. */
   group?: GroupRule;

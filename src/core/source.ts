@@ -65,10 +65,7 @@ export function signsMessage(rule: CheckRule): boolean {
   return rule.type === "standard-webhooks" || rule.type === "stripe";
 }
 
-/**
- * Whether the sender signs the content alone. A stranger who has seen a request can then send it again under another
- * id.
- */
+/** Whether the sender signs the content alone. A stranger who has seen a request can then send it again under another id. */
 export function signsBodyAlone(checks: readonly CheckRule[]): boolean {
   return checks.some((rule) => "signs" in rule) && !checks.some(signsMessage);
 }

@@ -18,9 +18,7 @@ const datadogFrame = /^\[(?:re-)?(triggered|recovered)(?: on \{([^{}\]]{1,120})\
 /** CloudWatch's `ALARM: "KeeperBalanceLow" in EU (Ireland)`. */
 const cloudWatchFrame = /^(ALARM|OK): "([^"]{1,255})" in ([\w .()-]{1,60})$/;
 
-/**
- * Undefined without a frame. Undefined also where the frame's state differs from the alert's, so the reader sees both.
- */
+/** Undefined without a frame. Undefined also where the frame's state differs from the alert's, so the reader sees both. */
 export function readFrame(title: string, status: AlertStatus | undefined): FramedTitle | undefined {
   const [, alarmState, alarm, region = ""] = cloudWatchFrame.exec(title) ?? [];
   if (alarm !== undefined)
@@ -74,10 +72,7 @@ function isOfNumber(title: string, at: number): boolean {
   return /\d/.test(char) || (/[.,]/.test(char) && /\d/.test(title.charAt(at + 1)));
 }
 
-/**
- * Removes a monitor's frame, and groups the digits of the alert's own numbers. Numbers in an id or an address stay as
- * sent.
- */
+/** Removes a monitor's frame, and groups the digits of the alert's own numbers. Numbers in an id or an address stay as sent. */
 export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
   const written = withoutFrame(cleanLine(title), status).replace(loneNumber, (number) =>

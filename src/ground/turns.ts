@@ -1,7 +1,4 @@
-/**
- * While each turn brings a new connection, one turn in `beforeUrgent` begins urgent work, and one in `beforeAny` any
- * work.
- */
+/** While each turn brings a new connection, one turn in `beforeUrgent` begins urgent work, and one in `beforeAny` any work. */
 const forConnections = { beforeUrgent: 16, beforeAny: 256 };
 
 const urgent: (() => void)[] = [];

@@ -1,10 +1,7 @@
 import type { Direction, Ring, RingEvent, Step } from "../core/ring.ts";
 import { writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 
-/**
- * The direction in which the value moves as the alert gets worse: away from its threshold, else away from the previous
- * value.
- */
+/** The direction in which the value moves as the alert gets worse: away from its threshold, else away from the previous value. */
 export function directionOf({ value, previousValue, threshold }: RingEvent): Direction | undefined {
   const from = threshold ?? previousValue;
   if (value === undefined || from === undefined || value === from) return undefined;

@@ -11,9 +11,7 @@ import {
 import { hashText } from "../core/secret.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/**
- * Held alerts of a destination that are known by name. All are read and written with each alert that follows a cause.
- */
+/** Held alerts of a destination that are known by name. All are read and written with each alert that follows a cause. */
 const mostNamed = 500;
 /** Further held alerts, known by a hash of the key. For any beyond, the resolving alert is sent, without a sound. */
 const mostOthers = 5_000;
@@ -282,8 +280,7 @@ export function judgeGroups(
     const fired = Object.hasOwn(known.firing ?? {}, alertKey) ? known.firing?.[alertKey] : undefined;
     if (!isSent && fired === undefined) continue;
     const { dueAt: toldAt = at, name: group } = judged.held ?? {};
-    // Only an alert that is sent becomes the cause's message. The message counts the held alerts, and is found by the
-    // alert's id.
+    // Only an alert that is sent becomes the cause's message. The message counts the held alerts, and is found by the alert's id.
     const told = isSent ? event : { ...event, ...(fired && { id: fired.id }) };
     note({ ...causes, [name]: noteCause(known, told, { toldAt, group, atMostMs }) });
     if (known.held) judged.with ??= listHeld(known.held);

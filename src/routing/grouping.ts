@@ -31,8 +31,7 @@ function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses
     isHeld: compileMatchers(one.hold, { shared }),
   }));
   return (input) => {
-    // A resolving alert may have other facts than its firing one. Its key decides which causes it ends, and what it
-    // waits for.
+    // A resolving alert may have other facts than its firing one. Its key decides which causes it ends, and what it waits for.
     if (input.facts.status === "resolved") return { holds: [], heldBy: [] };
     const holds: NonNullable<GroupRule["holds"]> = [];
     const heldBy: string[] = [];

@@ -25,8 +25,7 @@ export interface JudgingDeps {
   /** Active mutes that were made at run time. */
   activeMutes(): Mute[];
   /**
-   * Called for each alert that was judged, or sent unjudged. Called again where the alert could not be recorded the
-   * first time.
+   * Called for each alert that was judged, or sent unjudged. Called again where the alert could not be recorded the first time.
    */
   onJudged?(alert: JudgedAlert): void;
   /** Called once for each request that was read and routed. Absent: shapes are not collected. */

@@ -65,9 +65,7 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
   return {
     /** Undefined: the routes are not stored, or not yet. */
     name: () => (isKept ? name : undefined),
-    /**
-     * Stores the routes at once, and notes each hour that they are used. Tries again within a minute after a failure.
-     */
+    /** Stores the routes at once, and notes each hour that they are used. Tries again within a minute after a failure. */
     async run(stop: AbortSignal): Promise<void> {
       if (routes.length > mostWithOwnLine) await poll.run(stop);
     },

@@ -18,9 +18,8 @@ export interface UnreadableAlert {
 const maxShownLength = 3_000;
 
 /**
- * The facts of an unreadable body: its beginning as text, and the reason. The severity is `unknown`, which every
- * channel treats as possibly the worst. The key is unique, so the message replaces no other one. Takes linear, bounded
- * time.
+ * The facts of an unreadable body: its beginning as text, and the reason. The severity is `unknown`, which every channel treats
+ * as possibly the worst. The key is unique, so the message replaces no other one. Takes linear, bounded time.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${groupThousands(alerts)} alerts`;

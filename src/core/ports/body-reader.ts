@@ -26,16 +26,14 @@ export interface BodyReader {
 }
 
 /**
- * Reads the payloads of a stored body by the alerts' places in it, in this thread. Undefined for a place without a
- * payload.
+ * Reads the payloads of a stored body by the alerts' places in it, in this thread. Undefined for a place without a payload.
  *
  * @throws when the body cannot be read this time
  */
 export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;
 
 /**
- * A note outside the process of the alerts that are being read. If reading kills the process, the next start begins
- * with others.
+ * A note outside the process of the alerts that are being read. If reading kills the process, the next start begins with others.
  */
 export interface ReadingJournal {
   /** The alerts that were being read when the last process ended. */

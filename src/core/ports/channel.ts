@@ -39,10 +39,7 @@ export interface Capabilities {
    * Default false.
    */
   editsInSight?: boolean;
-  /**
-   * A message can answer an earlier one, which its reader then sees. Without this each message must be complete by
-   * itself.
-   */
+  /** A message can answer an earlier one, which its reader then sees. Without this each message must be complete by itself. */
   answers: boolean;
   /** Messages have a second form, `plain`, which is tried when the first is refused. */
   plainForm: boolean;

@@ -130,8 +130,7 @@ export interface HeldChange {
   /** Appended to the reasons of the deliveries and the decision. */
   why: string;
   /**
-   * A person has named the deliveries: nothing holds them again. Deliveries that may have arrived are repeated too, and
-   * say so.
+   * A person has named the deliveries: nothing holds them again. Deliveries that may have arrived are repeated too, and say so.
    */
   isNamed: boolean;
 }
@@ -188,10 +187,7 @@ export interface Dispatch {
    * @param wasHeld whether quiet hours had held them, as their message says. Default false
    */
   releaseClaim(lane: LaneFence, token: string, dueAt: number, wasHeld?: boolean): Promise<"done" | "lost">;
-  /**
-   * Claims that nobody will end: of an older fence than the given one of their destination, or with a lease that is
-   * over.
-   */
+  /** Claims that nobody will end: of an older fence than the given one of their destination, or with a lease that is over. */
   listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;
   /** The most overdue first, as many as one step handles. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
@@ -200,10 +196,7 @@ export interface Dispatch {
    * mailboxes of a destination.
    */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
-  /**
-   * Adds deliveries of one alert. A `resend` replaces the earlier failures at its destination. Rejects for an unknown
-   * alert.
-   */
+  /** Adds deliveries of one alert. A `resend` replaces the earlier failures at its destination. Rejects for an unknown alert. */
   addDeliveries(
     alertId: string,
     deliveries: PlannedDelivery[],

@@ -62,9 +62,7 @@ export interface RoutingRecord {
    * has ended that mute. Absent: no such mute.
    */
   ifOver?: Pick<RoutingRecord, "decisions" | "deliveries" | "countsIn">;
-  /**
-   * Compares the bytes although the request has a key, since the sender has not signed it. Default: the key decides.
-   */
+  /** Compares the bytes although the request has a key, since the sender has not signed it. Default: the key decides. */
   isRepeatDespiteKey?: boolean;
 }
 

@@ -22,9 +22,7 @@ export interface DestinationStatistics {
   /** Deliveries that ended in the last 24 hours and 7 days, in whole hours. A resent delivery counts twice. */
   day: OutcomeCounts;
   week: OutcomeCounts;
-  /**
-   * From acceptance to sending, in the last 24 hours, within 5 %. Without digests and resends. Absent: none was sent.
-   */
+  /** From acceptance to sending, in the last 24 hours, within 5 %. Without digests and resends. Absent: none was sent. */
   waits?: { p50Ms: number; p95Ms: number };
   /** The newest alerts' deliveries, oldest first, at most 50. */
   last: PastOutcome[];

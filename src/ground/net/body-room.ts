@@ -46,13 +46,11 @@ const shareOfNetwork = 1 / 4;
 const shareOfHook = 1 / 2;
 
 /**
- * The memory for bodies of requests and their heads. It is bounded for all together, whatever the number of addresses
- * and hooks.
+ * The memory for bodies of requests and their heads. It is bounded for all together, whatever the number of addresses and hooks.
  *
- * When room is short, unfinished bodies end for the new one, the longest under way first. Those come first whose
- * network and hook both hold too much, then those where one does, then any. A body that stalls thus makes room for one
- * that moves, behind one proxy or from many addresses. Large bodies have a bound of their own, and only large ones end
- * for it.
+ * When room is short, unfinished bodies end for the new one, the longest under way first. Those come first whose network and hook
+ * both hold too much, then those where one does, then any. A body that stalls thus makes room for one that moves, behind one
+ * proxy or from many addresses. Large bodies have a bound of their own, and only large ones end for it.
  */
 export class BodyRoom {
   /** Bodies that began since room was last short, in order. Shares do not count them yet. */
@@ -154,10 +152,7 @@ export class BodyRoom {
   }
 }
 
-/**
- * The room that each network or hook holds, and which hold too much. Kept, since adding up 20,000 bodies takes
- * milliseconds.
- */
+/** The room that each network or hook holds, and which hold too much. Kept, since adding up 20,000 bodies takes milliseconds. */
 class Shares {
   readonly tooMuch = new Set<string>();
   readonly #held = new Map<string, number>();

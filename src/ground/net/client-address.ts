@@ -9,8 +9,7 @@ export interface ProxyTrust {
 }
 
 /**
- * The address that a request came from. An IPv4 address is never written as IPv6. `unknown` when the connection is
- * gone.
+ * The address that a request came from. An IPv4 address is never written as IPv6. `unknown` when the connection is gone.
  *
  * @param peer the other end of the connection
  */
@@ -85,8 +84,7 @@ function networkOf(address: string): string {
 export const unknownNetwork = "unknown";
 
 /**
- * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection
- * is gone.
+ * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection is gone.
  *
  * @param peer the other end of a connection
  */

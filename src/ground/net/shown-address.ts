@@ -2,10 +2,7 @@ import { cut } from "../text/graphemes.ts";
 
 const unreadable = "an address that cannot be read";
 
-/**
- * An address for people who must not be able to send to it. Any part of the path may be a secret, so the path is
- * hidden.
- */
+/** An address for people who must not be able to send to it. Any part of the path may be a secret, so the path is hidden. */
 export function showAddress(url: string): string {
   if (!URL.canParse(url)) return unreadable;
   const { protocol, host } = new URL(url);

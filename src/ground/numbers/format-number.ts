@@ -141,10 +141,7 @@ function exactDifference(before: string, now: string): string | undefined {
   return writePlain(difference);
 }
 
-/**
- * `0.0074 %`: the distance of a number from a limit, without a sign. Undefined where `writeChange` is, and from 1,000 %
- * on.
- */
+/** `0.0074 %`: the distance of a number from a limit, without a sign. Undefined where `writeChange` is, and from 1,000 % on. */
 export function writeDistance(limit: string, now: string): string | undefined {
   const size = Math.abs(shareOf(limit, now) ?? 0);
   if (size < 0.00001 || size >= 1_000) return undefined;

@@ -6,8 +6,7 @@ export function graphemesOf(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 /**
- * How much text on each side of a cut is looked at. Longer clusters exist only in hostile text. They are cut between
- * code points.
+ * How much text on each side of a cut is looked at. Longer clusters exist only in hostile text. They are cut between code points.
  */
 const windowUnits = 64;
 

@@ -21,9 +21,8 @@ const domainLabel = /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**
- * Whether `text` is one bare address for an SMTP command: a dot-atom, `@`, a domain name. International names are
- * accepted, and single labels such as `localhost`. Not accepted: display names, lists, quotes, comments, address
- * literals, control characters.
+ * Whether `text` is one bare address for an SMTP command: a dot-atom, `@`, a domain name. International names are accepted, and
+ * single labels such as `localhost`. Not accepted: display names, lists, quotes, comments, address literals, control characters.
  */
 export function isMailAddress(text: string): boolean {
   return toAsciiAddress(text) !== undefined;

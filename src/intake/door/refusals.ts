@@ -21,10 +21,7 @@ export class DoorCounters {
   aborted = 0;
 }
 
-/**
- * Fields of a head. Senders and their proxies send 50. An empty field of six bytes takes fifty times its length in
- * memory.
- */
+/** Fields of a head. Senders and their proxies send 50. An empty field of six bytes takes fifty times its length in memory. */
 export const mostFields = 200;
 
 interface Row extends Effects {
@@ -42,10 +39,7 @@ interface Effects {
   shownAs?: DoorRefusal;
   /** Default: not logged. */
   log?: readonly ["warn" | "error", event: string];
-  /**
-   * Keeps the connection and drops the rest of the body: a sender that is cut off while it writes may never see the
-   * answer.
-   */
+  /** Keeps the connection and drops the rest of the body: a sender that is cut off while it writes may never see the answer. */
   keepsConnection?: true;
 }
 

@@ -104,8 +104,7 @@ export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHea
 }
 
 /**
- * Finds another time in the id. The signed text is `id.time.body`, so a stranger could move the beginning of a body
- * into the id.
+ * Finds another time in the id. The signed text is `id.time.body`, so a stranger could move the beginning of a body into the id.
  */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
 
@@ -129,8 +128,7 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
 }
 
 /**
- * A signature over the body, alone or with headers. Where no time is signed, a stranger who has seen the request can
- * repeat it.
+ * A signature over the body, alone or with headers. Where no time is signed, a stranger who has seen the request can repeat it.
  */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;

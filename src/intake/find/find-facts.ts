@@ -294,10 +294,7 @@ function readQuantity(leaf: Leaf): string | undefined {
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
 }
 
-/**
- * The newest value in CloudWatch's reason: "Threshold Crossed: 1 datapoint [0.041 (21/11/26 00:00:00)] was less than
- * …".
- */
+/** The newest value in CloudWatch's reason: "Threshold Crossed: 1 datapoint [0.041 (21/11/26 00:00:00)] was less than …". */
 function datapointIn(text: string | undefined): string | undefined {
   if (text?.startsWith("Threshold Crossed: ") !== true) return undefined;
   return /\bdatapoints? \[(-?\d{1,30}(?:\.\d{1,30})?(?:E-?\d{1,3})?)[\] ,]/.exec(text.slice(0, 200))?.[1];

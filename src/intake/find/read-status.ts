@@ -14,10 +14,7 @@ const statusOfWord = mapWords(meanings);
 /** Names of kinds of events. In `alert.resolved` only the last word may be a status. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction", "messagetype"]);
 
-/**
- * Apprise's kind of notification (`info`, `success`, `warning`, `failure`). It is a severity, but `success` means
- * resolved.
- */
+/** Apprise's kind of notification (`info`, `success`, `warning`, `failure`). It is a severity, but `success` means resolved. */
 export function isKindOfNotification(name: string, word: string): boolean {
   return /^(?:message)?type$/.test(name) && /^(?:info|success|warning|failure)$/.test(word);
 }
@@ -144,9 +141,7 @@ const shortEndings = ["recovered", "resolved"];
 const stillOpen =
   /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 
-/**
- * Drops last words that say that it is over ("…: back to normal", "… has recovered"). Undefined where a title has none.
- */
+/** Drops last words that say that it is over ("…: back to normal", "… has recovered"). Undefined where a title has none. */
 export function withoutEnding(title: string): string | undefined {
   const sentence = title.slice(0, 400).replace(/[\s.!✅)\]]{1,8}$/u, "");
   const lower = sentence.toLowerCase();

@@ -185,8 +185,7 @@ function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, to
 }
 
 /**
- * Whether an alert describes a state and not an event. A status that comes from a word of severity ("CRITICAL …") does
- * not count.
+ * Whether an alert describes a state and not an event. A status that comes from a word of severity ("CRITICAL …") does not count.
  */
 function lastsAWhile({ found, title, measured }: KeySources): boolean {
   if (found.status === "resolved" || measured !== undefined) return true;

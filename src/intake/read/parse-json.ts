@@ -30,9 +30,8 @@ export type ParsedJson =
     };
 
 /**
- * Reads JSON (RFC 8259) in one pass without recursion, so neither depth nor length of a hostile text hurts. Within the
- * limits it accepts the same texts as `JSON.parse`. Numbers keep their digits (`JsonNumber`), and objects have no
- * prototype. Never throws.
+ * Reads JSON (RFC 8259) in one pass without recursion, so neither depth nor length of a hostile text hurts. Within the limits it
+ * accepts the same texts as `JSON.parse`. Numbers keep their digits (`JsonNumber`), and objects have no prototype. Never throws.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): ParsedJson {
   const reader = new JsonReader(text, limits);
@@ -71,9 +70,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * One pass over one text. `stack` has the open containers. Each is added to its parent when it opens, so that values
- * before a fault are in place. `fresh`: no member was read since the opening bracket. Every method returns false once
- * `problem` is set.
+ * One pass over one text. `stack` has the open containers. Each is added to its parent when it opens, so that values before a
+ * fault are in place. `fresh`: no member was read since the opening bracket. Every method returns false once `problem` is set.
  */
 class JsonReader {
   root: Json | undefined;

@@ -53,9 +53,8 @@ const layout =
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
 /**
- * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members:
- * `title`, `text`, `link`, `color`, fields as `{name, value}` pairs, and its other members. Undefined for other
- * payloads.
+ * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`, `text`,
+ * `link`, `color`, fields as `{name, value}` pairs, and its other members. Undefined for other payloads.
  */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (!mayBeChatMessage(payload)) return undefined;
