@@ -58,25 +58,23 @@ export const routeSchema = (known?: readonly string[]) =>
         .describe(
           "`true`: asked last, when every other route that matched continues; one route at most. Unreadable alerts go to it",
         ),
-      disabled: flag
-        .prefault(false)
-        .describe("`true`: it takes nothing, as if it were not there; its decisions say so"),
+      disabled: flag.prefault(false).describe("`true`: it takes nothing; its decisions say so"),
       activeHours: optional(
         z.strictObject({
           ...hoursOptions,
           timeZone: optional(timeZone, "an IANA name", "that of `defaults`"),
         }),
-        "`from`, `to`, `days`, `timeZone`: outside of these hours it takes nothing ([more](#active-hours))",
+        "outside of these hours it takes nothing ([more](#active-hours))",
         "always",
       ),
       silent: optional(
         listOf(oneOf(severities), "[info]"),
-        "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
+        "severities that make no sound, where the channel can be silent: `[info]`",
         "none",
       ),
       title: optional(
         field(readTitleTemplate, { type: "string", pattern: titlePattern }),
-        "the first line of its messages, of facts and five filters ([more](messages.md#title))",
+        "the first line of its messages ([more](messages.md#title))",
         "the built-in one",
       ),
       note: optional(text("call the risk officer above 2 M"), "what its messages and the page say besides", "none"),
@@ -109,13 +107,13 @@ export const routeSchema = (known?: readonly string[]) =>
         .describe("a notice when no alert came for this route for this long ([more](configuration.md#silence))"),
       freshness: optional(
         duration("10s", "30d"),
-        "an alert that is older than this goes into a digest; what it waited for a group or a cause does not count",
+        "an older alert goes into a digest; waits for a group or a cause do not count",
         "no bound",
       ),
       ...ringingOptions,
       group: optional(
         groupSchema,
-        "`by`, `wait`, `again`, `waitCritical`: alerts with the same facts go out as one message ([more](ringing.md#group))",
+        "alerts with the same facts go out as one message ([more](ringing.md#group))",
         "each alone",
       ),
     })

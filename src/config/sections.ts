@@ -115,8 +115,7 @@ export const commonOptions = {
   ),
   chart: optional(
     flag,
-    "`true`: [a picture of the value](messages.md#the-picture-in-a-message) " +
-      "joins messages on Telegram, Discord, Slack, ntfy and in mails",
+    "`true`: [a picture of the value](messages.md#the-picture-in-a-message) joins messages",
     "`true`",
   ),
   pace: optional(
@@ -134,7 +133,7 @@ export const hoursOptions = {
   to: timeOfDay.describe("the same; before `from` it is on the next day"),
   days: optional(
     daysOfWeek(),
-    "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
+    "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both",
     "every day",
   ),
 };
@@ -237,7 +236,7 @@ export const retentionSchema = writtenShort(
         .prefault("off")
         .describe(
           "the oldest alerts are removed until the log takes no more, never " +
-            "those of the last hour (`500 MB`, `20 GB`; 1 KB is 1,024 bytes)",
+            "those of the last hour (`500 MB`, `20 GB`)",
         ),
     })
     .transform(
@@ -299,7 +298,7 @@ export const watchSchema = z
     enabled: flag.prefault(true).describe("`false`: the relay never asks the service anything"),
     every: duration("10s", "1h")
       .prefault("1m")
-      .describe("the longest time between looks. One look is one call: `1m` is about 70 an hour, `5m` 14"),
+      .describe("the longest time between looks; `1m` makes about 70 calls an hour"),
     putBack: flag
       .prefault(false)
       .describe("changed outputs are put back, at most three times a day; not an address where this relay answers"),
@@ -354,7 +353,7 @@ export const canarySchema = (destination: z.ZodType<string>) =>
         timeZone: optional(timeZone, "with `at`: an IANA name", "that of `defaults`, else UTC"),
         to: optional(
           listOf(destination, "the names of destinations", { mayBeEmpty: true }),
-          "destinations that get each canary as a message, e.g. an archive",
+          "destinations that get each canary as a message",
           "nobody",
         ),
       })
@@ -406,7 +405,7 @@ export const deliverySchema = z
       .prefault(writeDuration(usual.schedule.thenEveryMs ?? 0))
       .describe("the wait after those"),
     giveUpAfter: giveUpAfter(usual.schedule).describe(
-      "from the beginning of the delivery, or from the end of what held it (quiet hours, a group, a cause); then it has failed",
+      "a delivery fails after this time, counted from its beginning or the end of what held it",
     ),
     webhook: z
       .strictObject({ schedule: schedule(usual.webhookSchedule), giveUpAfter: giveUpAfter(usual.webhookSchedule) })
