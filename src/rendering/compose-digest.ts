@@ -24,6 +24,9 @@ const maxGroupItems = 50;
 /** The most of these for critical alerts that are over: the first line counts them, and they come last. */
 const maxOverItems = 5;
 const maxTitleUnits = 100;
+/** Ends that have no line are named up to this many. */
+const maxOverNames = 12;
+const maxNameUnits = 48;
 const maxValueUnits = 40;
 /** The most parts in a break-down by measure or chain. The others are counted together. */
 const maxParts = 3;
@@ -86,7 +89,7 @@ export function composeDigest(
       kind: "list",
       items: [...(isReceipt ? writeWorst(alerts, shown, layout) : []), ...shown.map((item) => writeItem(item, layout))],
     },
-    ...writeRest(rest),
+    ...writeRest(rest, context.reason !== "calm"),
     ...writeSaid(items, context),
     ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
@@ -295,11 +298,19 @@ function reasonWords({ reason, groupName }: DigestContext): string {
     : `Sent as one message for the group ${writeGroup(groupName)}. `;
 }
 
-/** `and 17 more: 12 critical, 5 warnings` */
-function writeRest(items: DigestItem[]): Block[] {
+/**
+ * `and 17 more: 12 critical, 5 resolved. Over: ETH TVL, BTC price`. Earlier messages still show an alert as firing whose end
+ * alone is among these, so it is named.
+ */
+function writeRest(items: DigestItem[], namesOver: boolean): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
-  return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}`)])];
+  const over = items.filter(({ alert, firedAt }) => namesOver && isResolved(alert) && firedAt === undefined);
+  const names = over.slice(0, maxOverNames).map(({ alert }) => isolate(shortTitle(alert.facts, maxNameUnits)));
+  const others = over.length - names.length;
+  const more = others > 0 ? ` and ${groupThousands(others)} more` : "";
+  const ended = names.length === 0 ? "" : `. Over: ${names.join(", ")}${more}`;
+  return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}${ended}`)])];
 }
 
 /**

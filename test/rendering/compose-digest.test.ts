@@ -99,6 +99,13 @@ describe("a digest", () => {
         ),
       ],
       [
+        "ends that have no line by name, as earlier messages still show them firing",
+        textOf(
+          many(40, (seq) => ({ ...warning, status: seq < 12 ? "firing" : "resolved" })),
+          { reason: "outage" },
+        ),
+      ],
+      [
         "the worst first, then the newest, and what is resolved last",
         textOf(
           at({
