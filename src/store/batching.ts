@@ -2,21 +2,20 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { countWithin } from "../ground/count-within.ts";
 
 /**
- * While fewer calls than this wait behind a batch, calls that are being read from their sockets are let in first. This takes at
- * most this many turns of the event loop, and ends with the first turn that brings no call. Without it the thread on one core would
- * commit three or four calls at a time, while the other calls wait for the same core.
+ * While fewer calls than this wait, calls that are being read from their sockets are let in first. This takes at most `mostTurns`
+ * turns of the event loop, and ends with a turn that brings no call. Without it the thread would commit three or four calls at a
+ * time on one core.
  */
 const enoughCalls = 16;
 const mostTurns = 2;
 
 /**
- * A batch that is handed over while another is under way holds at least this many calls, and at least this share of the most calls
- * that were in hand at once lately. With less, batches would become small, and each costs a sync. With half or more they would
- * hardly ever be sent ahead.
+ * A batch that is handed over ahead has at least this many calls, and at least this share of the most calls that were in hand
+ * lately. With less, batches would be small, and each costs a sync. With half, they would hardly ever be sent ahead.
  */
 const fewestAhead = 8;
 const shareAhead = 0.45;
-/** The share of "the most lately" that each batch leaves: half is left after some 350 batches. */
+/** What "the most lately" keeps with each batch: half of it after some 350 batches. */
 const fading = 0.998;
 
 /** A call, and the functions that answer it. */
@@ -27,24 +26,23 @@ export interface Waiting<Call, Answer> {
 }
 
 export interface BatchingOptions<Call, Answer> {
-  /** The most that one batch holds. More waits for the next batch, so that a flood delays no commit for long. */
+  /** The limit of one batch. More waits for the next one, so that a flood delays no commit for long. */
   most: { items?: number; weight: number };
   weightOf(call: Call): number;
-  /** Resolves when all calls of the batch have been answered. Never rejects. `answered` is called before the first answer. */
+  /** Resolves when all calls of the batch are answered. Never rejects. `answered` is called before the first answer. */
   send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void>;
-  /** Cores that this process may use. A number above its quota costs a few hundredths of the rate. */
+  /** Cores that this process may use. A number that is too large costs a few hundredths of the rate. */
   cores: number;
   /**
-   * Calls that are made in the same turn leave together, also where nothing is under way: for a page that asks several things at
-   * once. Default: the first leaves at once, and the others after it.
+   * Whether calls of the same turn leave together even when nothing is under way: for a page that asks several things. Default:
+   * the first leaves at once.
    */
   waitsForOthers?: boolean;
 }
 
 /**
- * Gathers calls into batches, and sends the batches in the order of the calls. One batch is under way at a time. Where the thread
- * has a core of its own, the next batch may be handed over ahead. The thread then need not wait until this one has time for it
- * (docs/adr/0001-database-thread.md).
+ * Gathers calls into batches, sent in the order of the calls. One batch is under way at a time. Where the thread has a core of
+ * its own, the next one may be handed over ahead, so that the thread need not wait for it (docs/adr/0001-database-thread.md).
  */
 export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answer>) {
   const { most, weightOf, send, cores, waitsForOthers = false } = options;
@@ -56,7 +54,7 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
   let callsUnderWay = 0;
   let mostInHand = 0;
 
-  /** The number of waiting calls that the next batch takes, at least one. */
+  /** Waiting calls that the next batch takes, at least one. */
   const nextSize = () => countWithin(waiting, most, ({ call }) => weightOf(call));
 
   function start(work: Promise<void>): void {
@@ -79,7 +77,6 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
     });
   }
 
-  /** Called after a batch has been answered. */
   function sendNext(): void {
     if (batchesUnderWay === 0 && waiting.length > 0)
       start(waiting.length < enoughCalls ? gather().then(sendBatch) : sendBatch());
@@ -103,7 +100,7 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
   }
 
   return {
-    /** Gives the call's answer. The call is sent at once when nothing is under way. */
+    /** Sends the call at once when nothing is under way. */
     make: (call: Call): Promise<Answer> =>
       new Promise((resolve, reject) => {
         waiting.push({ call, resolve, reject });

@@ -7,18 +7,18 @@ import { createFile, replaceFile } from "../ground/files/replace-file.ts";
 
 const secrets = /^(?:webhook-secret|admin-token|source-.+)(?:\.previous)?$/;
 const others = /^(?:registration|outputs-before-setup|setup-run)(?:-.+)?\.json$/;
-/** One process at a time writes these, so their draft has a fixed name: a crash leaves one other file at most. */
+/** Only one process at a time writes these. Their drafts have a fixed name, so crashes leave one draft at most. */
 const ofOneRun = /^(?:outputs-before-setup|setup-run)\b/;
 
-/** The file is in the folder as soon as a relay has run there. */
+/** In the folder as soon as a relay has run there. */
 export const lockFileName = "tocsin.lock";
 
-/** The folder of the records whose name begins with `secrets/`. */
+/** For records whose name begins with `secrets/`. */
 export function secretFolder(dataDir: string): string {
   return join(dataDir, "secrets");
 }
 
-/** Keeps each record in a file of its own below the data folder: mode 0600 in folders of mode 0700, which it makes. */
+/** Keeps each record in a file below the data folder: mode 0600 in folders of mode 0700, which it makes. */
 export function keptFiles(dataDir: string): KeptRecords {
   const pathOf = (name: string) => join(dataDir, name);
 
@@ -26,11 +26,11 @@ export function keptFiles(dataDir: string): KeptRecords {
     const path = pathOf(name);
     if (text === undefined) return rm(path, { force: true });
     makePrivateFolder(dirname(path));
-    // Two processes may write at once: each writes a draft under a name of its own.
+    // Two processes may write at once, so each draft has a name of its own.
     await replaceFile(path, text, ofOneRun.test(name) ? `${path}.new` : `${path}.${randomUUID()}.new`);
   }
 
-  /** When two processes replace one file at the same moment, the later one wins and does not hear of the other. */
+  /** When two processes replace one file at the same moment, the later one wins, and the first does not notice. */
   async function changeOne({ name, from, to }: RecordChange): Promise<boolean> {
     const path = pathOf(name);
     if (from === undefined && to !== undefined) {
@@ -64,7 +64,6 @@ export function keptFiles(dataDir: string): KeptRecords {
   };
 }
 
-/** Undefined where the file does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch(unlessMissing);
 }

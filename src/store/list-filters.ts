@@ -2,22 +2,21 @@ import type { AlertQuery } from "../core/ports/alert-log.ts";
 import { inOrder, listedColumns, mostOfRun } from "./log-entries.ts";
 import type { Add, Dialect } from "./tx.ts";
 
-/** What the filters of a list mean for an alert `a` and a delivery `d`. Each database decides along which index it reads them. */
+/** What the filters of a list mean for an alert `a` and a delivery `d`. Each database decides which index to read. */
 
-/** Greater than all positions. */
 export const farthest = 9_000_000_000_000_000;
 
-/** A delivery that was resent counts as its resend does. The words are exactly those of the condition of the small indexes. */
+/** A delivery that was resent counts as its resend does. The words must be those of the condition of the small indexes. */
 export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
 
 export const mayBeResent = (state: AlertQuery["state"]) =>
   state === "failed" || state === "expired" || state === "held";
 
-/** Whether the state is the alert's own, not one of its deliveries'. */
+/** Otherwise the state is that of a delivery. */
 export const isOfAlert = (state: NonNullable<AlertQuery["state"]>) =>
   ["problem", "unmatched", "damped", "dropped", "repeat", "unrouted"].includes(state);
 
-/** The condition for a state of the alert itself, except for `problem`. */
+/** For a state of the alert itself, except `problem`. */
 export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string | undefined {
   switch (state) {
     case "unmatched":
@@ -37,7 +36,7 @@ export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string
 
 const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
 
-/** A query of the alerts with a problem, from one position up to another, from small indexes. It may give an alert twice. */
+/** A query of alerts with a problem between two positions, from small indexes. It may give an alert twice. */
 export function problemsBetween(sql: Dialect, from: string, below: string): string {
   const between = (column: string) => `${column} >= ${from} AND ${column} < ${below}`;
   return ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
@@ -47,14 +46,14 @@ export function problemsBetween(sql: Dialect, from: string, below: string): stri
     )
     .concat(
       `SELECT a.seq FROM alerts a WHERE ${sql.isSet("a.unmatched")} AND ${between("a.seq")}`,
-      // The index is named: along the index of unrouted alerts each waiting alert would be read, and in a flood thousands wait.
+      // The index is named. Along the index of unrouted alerts each waiting alert would be read, thousands in a flood.
       `SELECT a.seq FROM alerts a ${sql.indexedBy("alerts_routing_failed")}
        WHERE a.routed_at IS NULL AND a.route_failures > 0 AND ${between("a.seq")}`,
     )
     .join(" UNION ALL ");
 }
 
-/** The condition that the alert `a` has a problem. */
+/** The same as a condition on the alert `a`. */
 export const hasProblem = (
   sql: Dialect,
 ) => `(${sql.isSet("a.unmatched")} OR a.routed_at IS NULL AND a.route_failures > 0
@@ -63,7 +62,7 @@ export const hasProblem = (
 export const hasDelivery = (sql: Dialect, conditions: readonly string[]) =>
   `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${conditions.join(" AND ")} ${sql.asItStands})`;
 
-/** Conditions on one and the same delivery. Those of `own` are left out, as the index that is read has them already. */
+/** Conditions on one delivery. Those of `own` are left out: the index that is read has them. */
 export function deliveryConditions({ state, destination, route }: AlertQuery, add: Add, own: object = {}): string[] {
   const conditions: string[] = [];
   if (destination !== undefined && !("destination" in own)) conditions.push(`d.destination = ${add(destination)}`);
@@ -84,8 +83,8 @@ export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "to
 }
 
 /**
- * Looked up for each row in the index of keys. A repeat represents its key only where the log no longer has the alert that it
- * repeats. Before, it would hide the outcome of that alert.
+ * Looked up for each row in the index of keys. A repeat counts only where the log no longer has its original, or it would hide
+ * the original's outcome.
  */
 export const isNewestOfKey = (
   sql: Dialect,
@@ -93,7 +92,7 @@ export const isNewestOfKey = (
   AND NOT EXISTS (SELECT 1 FROM alerts n WHERE ${sql.isOfKey("n", "a.alert_key", "a.seq", String(farthest))}
     AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of) ORDER BY n.alert_key DESC, n.seq DESC ${sql.asItStands})`;
 
-/** Checked for each row that passes all other conditions: facts have no index, but their words have one. */
+/** Facts have no index, so this is checked for each row that passes the other conditions. */
 export function factConditions(sql: Dialect, { facts = [] }: Pick<AlertQuery, "facts">, add: Add): string[] {
   return facts.map((condition) => {
     const fact = sql.factOf("a", condition.fact);
@@ -103,17 +102,14 @@ export function factConditions(sql: Dialect, { facts = [] }: Pick<AlertQuery, "f
   });
 }
 
-/** This condition is checked last, since it reads the body. */
+/** Checked last, since it reads the body. */
 export function bodyConditions(sql: Dialect, { raw = [] }: Pick<AlertQuery, "raw">, add: Add): string[] {
   if (raw.length === 0) return [];
   const tests = raw.map((text) => `${sql.placeInBody("r.body", text, add)} > 0`).join(" AND ");
   return [`EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests} ${sql.asItStands})`];
 }
 
-/**
- * The columns that a page shows of each alert. Besides the listed ones: how often its key came, and the part of the body around the
- * text that was searched.
- */
+/** The columns that a page shows: the listed ones, how often the key came, and the body around the searched text. */
 export function shownColumns(sql: Dialect, { newestOfKey, raw: [wanted] = [] }: AlertQuery, add: Add): string {
   const run = inOrder(
     sql,

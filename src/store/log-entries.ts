@@ -6,17 +6,16 @@ import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } f
 import type { Row } from "./tables.ts";
 import type { Dialect } from "./tx.ts";
 
-/** The columns of an alert that lists show. */
 const shownColumns = [
   ...(["id", "origin", "source", "received_at", "routed_at"] as const),
   ...(["routing_error", "unmatched", "dropped", "repeat_of"] as const),
 ];
 type SummaryRow = Pick<Row<"alerts">, (typeof shownColumns)[number] | "seq" | "version" | "facts">;
 
-/** The row of an alert in a list: its shown columns, and its deliveries as JSON. */
+/** An alert in a list: its shown columns, and its deliveries as JSON. */
 export type ListedRow = SummaryRow & { deliveries: string };
 
-/** Columns of `ListedRow`; `a` is the alert. */
+/** Columns of `ListedRow` of the alert `a`. */
 export const listedColumns = (sql: Dialect) => `a.seq, ${shownColumns.map((name) => `a.${name}`).join(", ")},
   ${sql.versionOf("a")} AS version, a.facts, ${deliveriesOfAlert(sql)}`;
 
@@ -49,12 +48,12 @@ interface RunRow {
   status: AlertStatus;
 }
 
-/** The most alerts of one key that are counted: a page of the log asks for fifty keys. */
+/** Alerts of one key that are counted: a page of the log asks for fifty keys. */
 const mostCounted = 20;
-/** The alerts that have to be looked at to count `mostCounted`. */
+/** Alerts that must be looked at to count `mostCounted`. */
 export const mostOfRun = mostCounted + 2;
 
-/** The alerts of a key that are no repeats, newest first, `mostOfRun` at most. */
+/** @param rows alerts of a key without repeats, newest first, `mostOfRun` at most */
 function toRun(rows: RunRow[]): AlertRun {
   const [newest] = rows;
   const isOver = newest?.status === "resolved";
@@ -65,7 +64,7 @@ function toRun(rows: RunRow[]): AlertRun {
   return { isOver, count: run.length, isMore, sinceAt: (run.at(-1) ?? newest)?.at ?? 0 };
 }
 
-/** Also the parts that only some lists ask for: the last alerts of the key as JSON, and a part of the body. */
+/** With the parts that only some lists ask for: the last alerts of the key as JSON, and a part of the body. */
 export type ShownRow = ListedRow & { run?: string; around?: Uint8Array | null };
 
 export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => AlertSummary {
@@ -78,7 +77,7 @@ export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => Al
   };
 }
 
-/** A part of a body as text, without the letters that are cut at its ends. */
+/** A part of a body as text, without letters that are cut at its ends. */
 const toReadable = (bytes: Uint8Array): string =>
   Buffer.from(bytes)
     .toString("utf8")
@@ -90,7 +89,7 @@ export interface FailedRow {
   alertSeq: number;
   destination: string;
   recipient: string;
-  /** Only a mute has these three. */
+  /** Only for a mute. */
   id?: string;
   receivedAt?: number;
   facts?: string;

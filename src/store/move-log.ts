@@ -34,7 +34,7 @@ import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
 
 export interface MoveOptions {
   dataDir: string;
-  /** The address of the PostgreSQL database. */
+  /** The PostgreSQL database's address. */
   url: string;
   now(): number;
   signal: AbortSignal;
@@ -50,22 +50,22 @@ export interface MoveProgress {
 }
 
 export interface Moved {
-  /** How many rows each table has, and a digest that is the same on both sides. */
+  /** The rows of each table, and a digest that is the same on both sides. */
   tables: { name: string; rows: number; digest: string }[];
   /** Deliveries and alerts that the next relay continues. */
   waiting: number;
-  /** This run has continued an interrupted one. */
+  /** Whether this run has continued an interrupted one. */
   isResumed: boolean;
-  /** Where the moved file of SQLite lies. */
+  /** The new place of SQLite's file. */
   kept?: string;
   /**
-   * Times, epoch milliseconds, in which alerts came that were stored much later, for example after a spool. PostgreSQL keeps these
-   * times. A search by time in SQLite may miss these alerts.
+   * Times (epoch milliseconds) in which alerts came that were stored much later, as from a spool. PostgreSQL keeps these times. A
+   * search by time in SQLite may miss these alerts.
    */
   late?: { from: number; to: number }[];
 }
 
-/** The content of `move.json` in this folder: which move the folder belongs to, and how SQLite's file is named in the end. */
+/** The content of `move.json`: the move that the folder belongs to, and the later name of SQLite's file. */
 interface Note {
   id: string;
   kept?: string;
@@ -130,7 +130,7 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 
 /**
  * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on
- * either until that is done. A move that was killed at any point continues when this is called again.
+ * either until that is done. A move that was killed continues when this is called again.
  *
  * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder:
  * nothing has changed then. `failed` when the two sides differ.
@@ -148,7 +148,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
     try {
       const source = await describeState(log);
       const isResumed = isOwn && found.source === source;
-      // Takes the id of its former run: a kill right after the note was written leaves a mark with this id.
+      // A former run may have been killed right after the note was written. Its mark has this id.
       const mark = isResumed
         ? found
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
@@ -172,7 +172,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   });
 }
 
-/** The file has its new name. The last step, which a killed run has left to do, is to let relays in. */
+/** The file has its new name. Only letting relays in is left to do. */
 async function endMoveTo(
   database: MovedDatabase,
   dataDir: string,
@@ -235,7 +235,7 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
       log.close();
       await syncFile(beside);
       giveToOwner(beside);
-      // Written first: a relay that starts before the file has its name finds no log. A later one finds one, in SQLite alone.
+      // Written first: until the file has its name, a relay finds no log. After that it finds one, in SQLite alone.
       await database.ask("SET synchronous_commit = on");
       await database.writeMark({ ...mark, state: "done" });
       await renameFile(beside, path);
@@ -251,7 +251,7 @@ async function endMoveFrom(database: MovedDatabase, dataDir: string): Promise<Mo
   return { ...(await describeMoved(database)), late: await database.listLate() };
 }
 
-/** The result of a former run, which has moved and compared everything. */
+/** The result of a former run that has moved and compared everything. */
 async function describeMoved(database: MovedDatabase): Promise<Moved> {
   const tables = [];
   for (const table of movedTables)
@@ -260,9 +260,9 @@ async function describeMoved(database: MovedDatabase): Promise<Moved> {
 }
 
 /**
- * Gives up a move that was interrupted: the log is where it was, and relays start there again.
- * @throws AppError `not_found` where no move was interrupted. `conflict` where it belongs to another folder, or only its last step
- * is left.
+ * Gives up an interrupted move: relays start again where the log was.
+ * @throws AppError `not_found` where no move was interrupted. `conflict` where it belongs to another folder, or only its last
+ * step is left.
  */
 export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
   const { dataDir } = options;
@@ -292,8 +292,8 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
 }
 
 /**
- * The two sides have generated different secrets. Senders and people know those of the log that moves. Where the configuration
- * gives all secrets, the folder has none.
+ * Both sides have generated secrets. Senders and people know those of the log that moves. Where the configuration gives all
+ * secrets, the folder has none.
  */
 async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<void> {
   const files = keptFiles(dataDir);
@@ -303,7 +303,7 @@ async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<
   await database.replaceKept(names.map((name, index) => [name, texts[index] ?? ""]));
 }
 
-/** Includes secrets that were retired meanwhile and must not be accepted any more. */
+/** Secrets that were retired meanwhile must not be accepted any more, so they are included. */
 async function moveSecretsFrom(database: MovedDatabase, dataDir: string): Promise<void> {
   const records = await database.readKept();
   const files = keptFiles(dataDir);
@@ -318,7 +318,7 @@ async function countAll(side: MoveSide): Promise<number> {
   return all;
 }
 
-/** Copies the rest that the mark does not list as done, and compares everything. */
+/** Copies what the mark does not list as done, and compares everything. */
 async function copyAll(
   options: MoveOptions,
   mark: MoveMark,
@@ -343,13 +343,13 @@ async function copyAll(
   return compare(options, source, target);
 }
 
-/** Reports the progress. Throws when the caller has given up. */
+/** Throws when the caller has given up. */
 async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
   signal.throwIfAborted();
   await onProgress(progress);
 }
 
-/** Reads all rows of both sides anew and compares them. */
+/** Reads all rows of both sides again. */
 async function compare(options: MoveOptions, source: MoveSide, target: MoveSide): Promise<Moved["tables"]> {
   const all = await countAll(source);
   const tables: Moved["tables"] = [];

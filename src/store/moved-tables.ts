@@ -4,16 +4,16 @@ import { type Column, type ColumnKind, type DriverName, type TableName, tables }
 import type { Awaitable } from "./tx.ts";
 
 /**
- * A table of a log as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL.
- * SQLite has the same names where nothing else is said. Derived data (search index, sums of deliveries, fences of claims) is made
- * anew. The list of running processes is not copied.
+ * A table as `tocsin move` copies it between the databases, with PostgreSQL's names. SQLite has the same names where nothing else
+ * is said. Derived data (search index, sums of deliveries, fences of claims) is made anew. The list of running processes is not
+ * copied.
  */
 export interface MovedTable {
   name: string;
   /** Unique. Rows are copied in this order. */
   key: readonly string[];
   columns: readonly MovedColumn[];
-  /** Bytes of the row's large columns, as an expression that both databases understand. Default: no column is large. */
+  /** Bytes of the row's large columns, as an expression for both databases. Default: no column is large. */
   weight?: string;
   /**
    * For data that PostgreSQL keeps in another table: the query that reads it, and the statement that takes it from `incoming`, a
@@ -27,24 +27,24 @@ export interface MovedTable {
 export interface MovedColumn {
   name: string;
   kind: ColumnKind;
-  /** The expression that reads it in SQLite, where no column has this name. */
+  /** The expression in SQLite, where no column has this name. */
   readAs?: string;
-  /** The expression that reads it in PostgreSQL from the row `t`, where the column alone is not enough. */
+  /** The expression in PostgreSQL for the row `t`, where the column alone is not enough. */
   readInPostgres?: string;
-  /** The column of SQLite that takes it. Default: the one of this name. `null`: none. */
+  /** The column of SQLite. Default: the same name. `null`: none. */
   writeTo?: string | null;
   /** Each side gives its own number. */
   isRenumbered?: boolean;
 }
 
-/** @param otherwise the columns that are not copied as they are, and the columns of PostgreSQL alone that are copied */
+/** @param otherwise columns that are not copied as they are, and columns of PostgreSQL alone that are copied */
 function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn, "name" | "kind">> = {}): MovedTable {
   const { key, columns } = tables[name];
   const moved = Object.entries<Column>(columns).filter(([column, { only }]) => only === undefined || otherwise[column]);
   return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
 }
 
-/** @param part the column with the outcome, or with the step of the wait: a text of that type in `tallies` of PostgreSQL */
+/** @param part the column with the outcome or the step of the wait: a text of that type in `tallies` of PostgreSQL */
 const movedHours = (kind: "outcome" | "wait", part: string, type: string): MovedTable => ({
   ...movedTable(`${kind}_hours`),
   postgres: {
@@ -54,7 +54,7 @@ const movedHours = (kind: "outcome" | "wait", part: string, type: string): Moved
   },
 });
 
-// A vendor that gives no ids has null in PostgreSQL and an empty text in SQLite.
+// A vendor without ids has null in PostgreSQL and an empty text in SQLite.
 const emptyForNull = (column: string) => ({ readInPostgres: `coalesce(t.${column}, '')` });
 
 export const movedTables: readonly MovedTable[] = [
@@ -122,29 +122,29 @@ export const movedTables: readonly MovedTable[] = [
   },
 ];
 
-/** One row of a table in the order of its columns, as SQLite has it. */
+/** In the order of the table's columns, as SQLite has them. */
 export type MovedRow = (string | number | Uint8Array | null)[];
 
-/** The key of the last row that was copied of a table. */
+/** The key of a row that was copied. */
 export type MovedKey = (string | number)[];
 
 /** The other side of a move, and how far the move is. */
 export interface MoveMark {
   id: string;
-  /** `in`: a log is copied into this database; `out`: its log is copied out of it. */
+  /** `in`: a log is copied into this database. `out`: its log is copied out. */
   direction: "in" | "out";
   /** `copied`: all rows are there and were compared. */
   state: "copying" | "copied" | "done";
-  /** The other side, for people. */
+  /** For people. */
   place: string;
-  /** A description of the source when the move began. When it differs, the source is another log, or was written to since. */
+  /** A description of the source at the beginning. If it differs later, the source is another log, or was written to. */
   source: string;
   startedAt: number;
-  /** For each table: the last key that was copied, and the number of copied rows. */
+  /** For each table: the last copied key, and the number of copied rows. */
   done: Record<string, { after: MovedKey; rows: number }>;
 }
 
-/** One side of a move: a log that is read, with what the two databases say differently of it. */
+/** One side of a move, with what its database says differently. */
 export interface MoveSide {
   ask(sql: string, values?: readonly unknown[]): Awaitable<MovedRow[]>;
   driver: DriverName;
@@ -161,13 +161,13 @@ export interface MoveTarget extends MoveSide {
   /** Writes the rows of one page and the mark in one transaction. */
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Awaitable<void>;
   /**
-   * Makes the indexes, triggers and sums, which were not kept up to date while rows were copied.
-   * @param onIndex hears how many of all indexes are made.
+   * Makes the indexes, triggers and sums, which were not kept up to date meanwhile.
+   * @param onIndex called with the number of finished indexes.
    */
   finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void>;
 }
 
-/** A page holds at most this many rows, or this many bytes and one more row. */
+/** The rows of a page, or its bytes without the last row. */
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
 
 export const keyOf = ({ key, columns }: MovedTable, row: MovedRow): MovedKey =>
@@ -180,7 +180,7 @@ export async function countRows(side: MoveSide, table: MovedTable): Promise<numb
   return count as number;
 }
 
-/** Reads the rows after a key, up to another key. */
+/** The rows after a key, up to another key. */
 export async function readRows(
   side: MoveSide,
   table: MovedTable,
@@ -192,7 +192,6 @@ export async function readRows(
   return side.ask(`SELECT ${list} FROM ${side.rowsOf(table)} t ${where} ORDER BY ${table.key.join(", ")}`, values);
 }
 
-/** Reads one page of the rows after a key. */
 export async function readPage(side: MoveSide, table: MovedTable, after?: MovedKey): Promise<MovedRow[]> {
   const { values, where } = between(side, table, after);
   const keys = table.key.join(", ");
@@ -215,21 +214,21 @@ function between({ driver }: MoveSide, { key }: MovedTable, after: MovedKey = []
   return { values, where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}` };
 }
 
-/** A digest that differs when anything was written to the log since. */
+/** A digest that differs once anything is written to the log. */
 export async function describeState(side: MoveSide): Promise<string> {
   const state = createHash("sha256");
   const [[changed] = []] = await side.ask(side.lastChange);
   state.update(`changed ${changed}`);
   for (const table of movedTables) {
     if (hasPositions(table)) state.update(String(await side.ask(`SELECT min(seq), max(seq) FROM ${table.name}`)));
-    // Each thread comes with an alert, whose table shows it.
+    // A thread changes together with an alert, whose table shows it.
     else if (table.name !== "threads")
       for (const row of await readRows(side, table)) state.update(textOfRow(table, row));
   }
   return state.digest("hex");
 }
 
-/** A text that is equal for rows that are equal on both sides. Texts in it are as PostgreSQL keeps them. */
+/** Equal for rows that are equal on both sides. Texts are as PostgreSQL keeps them. */
 export const textOfRow = ({ columns }: MovedTable, row: MovedRow): string =>
   columns.flatMap(({ isRenumbered }, index) => (isRenumbered ? [] : textOf(row[index] ?? null))).join(";");
 

@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type DriverName, definitionOf, type TableName } from "./tables.ts";
 
 export interface NumberedFile {
-  /** The number in front of the name: 1 for `0001_….sql`. */
+  /** 1 for `0001_….sql`. */
   number: number;
   name: string;
   sql: string;
 }
 
-/** `CREATE TABLE alerts (…)`: only `tables.ts` lists its columns. */
+/** `CREATE TABLE alerts (…)`: `tables.ts` lists the columns. */
 const withoutColumns = /^CREATE TABLE (\w+) \(…\)/gm;
 
-/** The numbered SQL files of a folder, in their order. A missing number is a broken installation. */
+/** The numbered SQL files of a folder, in order. A missing number is a broken installation. */
 export function readNumberedFiles(folder: URL, driver: DriverName): NumberedFile[] {
   const names = readdirSync(folder).filter((file) => /^\d{4}_.+\.sql$/.test(file));
   const files = names.sort().map((name) => ({

@@ -5,14 +5,14 @@ import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { StorePlace } from "../core/store-place.ts";
 
-/** The part of a store that a command may ask without a relay: no method writes. */
+/** What a command may ask of a store without a relay. No method writes. */
 export type ReadOnlyStore = AlertLog &
   Pick<Store, "listMutes" | "countSilenced" | "listRefused" | "getRefused" | "loadWatchState" | "loadStatuses"> &
-  // `backup`: PostgreSQL has tools of its own for it.
+  // `backup`: PostgreSQL has its own tools for it.
   Pick<Store, "countByDestination" | "listRelays" | "health" | "backup" | "standbys" | "close" | "hearing">;
 
 /**
- * For commands that work on the file of SQLite.
+ * For commands that work on SQLite's file.
  * @returns the data folder
  * @throws AppError `conflict` where PostgreSQL is used
  */
@@ -23,7 +23,7 @@ export function requireSqlite(place: StorePlace, instead: string): string {
   });
 }
 
-/** The configuration names a database that does not exist: no relay has run with it yet. */
+/** The configured database does not exist: no relay has run with it yet. */
 export class DatabaseMissing extends AppError {
   constructor(path: string) {
     super("not_found", `there is no database ${path}`, {
@@ -34,7 +34,7 @@ export class DatabaseMissing extends AppError {
 }
 
 /**
- * The store of a relay, running or not: the PostgreSQL of DATABASE_URL, or else a file in DATA_DIR. Only this function opens it so.
+ * The store of a relay, running or not: the PostgreSQL of DATABASE_URL, or else a file in DATA_DIR.
  * @throws AppError `not_found` (`DatabaseMissing`), and the errors of opening it.
  */
 export async function openReadOnly(config: StorePlace): Promise<ReadOnlyStore> {

@@ -14,17 +14,16 @@ import {
 } from "./sqlite/threaded-store.ts";
 import { formerFolder, takeOver } from "./with-kept.ts";
 
-/** `relayName`: the name that people know the relay by, where it runs. */
+/** `relayName`: the name that people know the relay by. */
 export type OpenStoreOptions = StorePlace &
   Omit<ThreadedStoreOptions, "dataDir"> &
   Omit<PostgresStoreOptions, "url" | "listenUrl" | "isExisting">;
 
-/** The store with every port, and the records that all processes share. */
 export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 
 /**
- * The store that the configuration names. With PostgreSQL the folder, where one is configured, is locked too, since journals of
- * this process lie there. Relays on one machine each have their own folder, or none.
+ * The store of the configuration. With PostgreSQL the folder, if there is one, is locked too: journals of this process lie there.
+ * Relays on one machine each need their own folder, or none.
  *
  * @throws what `openThreadedStore` or `openPostgresStore` throws.
  */
@@ -34,7 +33,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   const { dataDir, databaseUrl, databaseListenUrl, relayName } = options;
   const lock = dataDir === undefined ? undefined : lockDataFolder(dataDir);
   try {
-    // Loaded here: most relays never need it.
+    // Most relays never need it.
     const { openPostgresStore } = await import("./postgres/store.ts");
     const id = dataDir === undefined ? randomUUID() : await readOrMakeId(dataDir);
     const store = await openPostgresStore({
@@ -43,7 +42,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
       url: databaseUrl.reveal(),
       listenUrl: databaseListenUrl?.reveal(),
     });
-    // When the configuration gives all secrets, no earlier step has looked into the folder.
+    // If the configuration gives all secrets, no earlier step has looked into the folder.
     await takeOver(dataDir, store.kept);
     return {
       ...store,
@@ -56,8 +55,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 }
 
 /**
- * The process that owns the folder continues the former relay of this folder: it takes over that relay's alerts and lanes at once.
- * The machine's name, a part of the relay's name, tells a folder apart that was copied to another machine.
+ * The process that owns the folder continues its former relay, and takes over that relay's alerts and lanes at once. The
+ * machine's name is part of the relay's name. It distinguishes a folder that was copied to another machine.
  */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");

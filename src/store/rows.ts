@@ -27,7 +27,7 @@ function outsideOf(name: string): string {
   return known;
 }
 
-/** Gives these columns of a row under the names that callers know. A null is left out. */
+/** Gives these columns of a row under the names that callers know, without nulls. */
 export function fromRow<R extends object, C extends keyof R & string>(
   row: R,
   names: readonly C[],
@@ -43,7 +43,7 @@ type RowFrom<T, C extends string> = {
     : null;
 };
 
-/** Turns an object back into a row of these columns. An absent value is null. */
+/** A row of these columns. An absent value is null. */
 export function rowOf<T extends object, C extends string>(object: T, names: readonly C[]): RowFrom<T, C> {
   const row: Record<string, unknown> = {};
   for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
@@ -73,10 +73,10 @@ const columnsBesideStatus = [
   "a.id AS alert_id, a.origin, a.received_at, a.alert_key, a.severity",
 ].join(", ");
 
-/** Columns of `DeliveryRow`. `d` is the delivery, `a` its alert, and `status` the expression for the alert's status. */
+/** Columns of `DeliveryRow` for the delivery `d` and its alert `a`. `status`: the expression for the alert's status. */
 export const deliveryColumnsWith = (status: string) => `${columnsBesideStatus}, ${status} AS status`;
 
-/** The same without the status, for `toClaimedDelivery`, which reads it from the facts. */
+/** Without the status, which `toClaimedDelivery` reads from the facts. */
 export const claimedColumns = `${columnsBesideStatus}, a.facts`;
 
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
@@ -118,7 +118,7 @@ export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
   };
 }
 
-/** The columns of `RefusedSummary`, except its state and its size. */
+/** The columns of `RefusedSummary`, except state and size. */
 export const refusedColumns = [
   ...(["id", "source", "received_at", "reason", "detail", "address", "content_type"] as const),
   ...(["items", "unkept"] as const),

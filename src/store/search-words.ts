@@ -3,7 +3,7 @@ import type { AlertQuery } from "../core/ports/alert-log.ts";
 
 export type Searched = Pick<AlertQuery, "q" | "phrases" | "facts">;
 
-/** The text of an alert that is searched: the readable text and values, not the raw JSON. */
+/** The readable text and values of an alert, without the raw JSON. */
 export function searchableText(id: string, facts: AlertFacts): string {
   return [
     id,
@@ -38,15 +38,15 @@ export function splitSearch(text: string): string[] {
   );
 }
 
-/** Adjacent words, as one word of a search. None where the text has only signs. */
+/** Adjacent words, as one word of a search. Empty where the text has only signs. */
 export function toPhrase(text: string): string[] {
   const phrase = text.normalize("NFC").replace(/["\0]/g, " ").trim();
   return /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
 }
 
 /**
- * All words that must occur, as `splitSearch` and `toPhrase` give them: those of the search, and those of the facts, since an
- * alert's words include them. Undefined: the query has no words. Empty: no alert can match.
+ * All words that must occur, from the search and from the facts, since an alert's words include its facts. Undefined: the query
+ * has no words. Empty: no alert can match.
  */
 export function wordsOfQuery({ q = "", phrases = [], facts = [] }: Searched): string[] | undefined {
   const asked = [...splitSearch(q), ...phrases.flatMap(toPhrase)];

@@ -1,14 +1,13 @@
 import type { SignalListener, SignalPayloads, Signals, SignalTopic } from "../core/ports/signals.ts";
 
-/** The listeners of one process. Every driver emits its own commits here, and those that it hears of from others. */
+/** The listeners of one process. Every driver emits its own commits here, and those that it learns from others. */
 export interface SignalHub extends Signals {
   emit<T extends SignalTopic>(topic: T, payload: SignalPayloads[T]): void;
 }
 
-/** Topics without a payload. */
 export const plainTopics = ["accepted", "changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
-/** The signals of a transaction, which are emitted once it is committed: see `Signals`. */
+/** The signals of a transaction, emitted after its commit: see `Signals`. */
 export interface Notes extends Partial<Record<(typeof plainTopics)[number], boolean>> {
   due: Set<string>;
 }
@@ -22,7 +21,7 @@ export function addNotes(notes: Notes, others: Notes): void {
   for (const name of others.due) notes.due.add(name);
 }
 
-/** @param onListenerFailed is given the error that a listener throws. Default: nobody hears of it. */
+/** @param onListenerFailed gets the error that a listener throws */
 export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: unknown) => void = () => {}): SignalHub {
   const listeners = new Map<SignalTopic, Set<SignalListener<never>>>();
   return {
@@ -34,7 +33,7 @@ export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: un
     emit(topic, payload) {
       const known = listeners.get(topic) as Set<SignalListener<typeof topic>> | undefined;
       if (!known?.size) return;
-      // Runs after the caller that waits for the commit: an alert is answered first.
+      // After the caller that waits for the commit: an alert is answered first.
       queueMicrotask(() => {
         for (const listener of known) {
           try {

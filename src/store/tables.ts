@@ -15,7 +15,7 @@ export type ColumnKind = "int4" | "int8" | "text" | "bytes" | "flag" | "time" | 
 export type DriverName = "sqlite" | "postgres";
 
 const integers = { int4: "INTEGER", int8: "INTEGER", flag: "INTEGER", time: "INTEGER" };
-/** An empty type is never used, since SQLite has no such column. */
+/** An empty type is never used: SQLite has no such column. */
 export const columnTypes: Record<DriverName, Record<ColumnKind, string>> = {
   sqlite: { ...integers, text: "TEXT", bytes: "BLOB", change: "", texts: "" },
   postgres: {
@@ -30,7 +30,7 @@ export interface Column<Value = unknown> {
   /** The other database has no such column. */
   only?: DriverName;
   isUnnamed?: boolean;
-  /** The text is read and never compared. In PostgreSQL it needs no byte order. */
+  /** Read and never compared. In PostgreSQL it needs no byte order. */
   isFree?: boolean;
   /** The column comes with a later migration than the table. */
   isLater?: boolean;
@@ -101,7 +101,7 @@ export const tables = {
     request_seq: maybe(int8),
     item: int4,
     origin: textOf<AlertOrigin>(),
-    // The named hook by which the alert came. Null: the account's hook.
+    // The named hook. Null: the account's hook.
     source: maybe(text),
     received_at: int8,
     // Grows with each change of the alert.
@@ -124,7 +124,7 @@ export const tables = {
     // `fingerprint`: of the body, where a later alert may repeat it. `repeat_of`: the first alert, where this one repeats it.
     fingerprint: maybe(int8),
     repeat_of: maybe(text),
-    // JSON as text: it may hold \u0000, which jsonb refuses. It comes after all columns that are read without it.
+    // JSON as text: it may hold \u0000, which jsonb refuses. After all columns that are read without it.
     facts: maybe(free),
     decisions: maybe(free),
     // Pages ask for these of many alerts of a key at once, so the index of keys holds them.
@@ -156,7 +156,7 @@ export const tables = {
     attempts: defined(int4, zero),
     ambiguous: defined(int4, zero),
     last_detail: maybe(free),
-    // A code, which messages to people put into plain words.
+    // A code, which messages put into plain words.
     last_reason: maybe(textOf<ReasonCode>()),
     form: defined(textOf<MessageForm>(), "DEFAULT 'rich'"),
     progress: defined(free, `DEFAULT '{"refs":[]}'`),
@@ -191,7 +191,7 @@ export const tables = {
     destination: text,
     recipient: text,
     alert_key: text,
-    // A vendor that gives no ids has null in PostgreSQL, empty text in SQLite.
+    // A vendor without ids has null in PostgreSQL, empty text in SQLite.
     root_ref: defined(maybe(free), { sqlite: "NOT NULL" }),
     root_alert_seq: int8,
     last_ref: defined(maybe(free), { sqlite: "NOT NULL" }),
@@ -219,7 +219,7 @@ export const tables = {
     headers: free,
     body: bytes,
     items: int4,
-    // The requests that were refused and not kept since the previous row: a flood is kept only in part.
+    // Requests that were refused and not kept since the previous row: a flood is kept in part.
     unkept: int4,
     released_at: maybe(int8),
     alert_ids: maybe(free),
@@ -281,7 +281,7 @@ type Nullable<Name extends TableName> = { [C in Named<Name>]: null extends Row<N
 export type InsertedRow<Name extends TableName> = Omit<Pick<Row<Name>, Named<Name>>, Nullable<Name>> &
   Partial<Pick<Row<Name>, Nullable<Name>>>;
 
-/** The names of the columns that both databases have, in their order. */
+/** The columns that both databases have, in order. */
 export const columnNames = <Name extends TableName>(name: Name) =>
   Object.entries<Column>(tables[name].columns).flatMap(([column, { only }]) =>
     only === undefined ? [column as keyof Row<Name> & string] : [],
@@ -298,7 +298,7 @@ const positions: Record<DriverName, string> = {
   postgres: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 };
 
-/** The text between the brackets of the table's CREATE TABLE: all columns except those of later migrations. */
+/** The text between the brackets of CREATE TABLE: all columns except those of later migrations. */
 export function definitionOf(name: TableName, driver: DriverName): string {
   const { columns } = tables[name];
   const key: readonly string[] = tables[name].key;

@@ -13,9 +13,9 @@ import type { AskedBy, NewRequest, RoutedAlert, Written } from "./transactions/w
 import type { Words } from "./words.ts";
 
 /**
- * Transactions that both databases share are written once, as `async` functions of a `Tx`. Each looks everything up, decides, then
- * writes. It awaits nothing but `tx`: SQLite answers at once inside its transaction, and any other wait fails there. PostgreSQL
- * sends all questions of one turn together. A transaction may run again, so it changes nothing but the database.
+ * Transactions that both databases share are written once, as `async` functions of a `Tx`. Each looks everything up, decides,
+ * then writes. It awaits nothing but `tx`: SQLite answers at once inside its transaction, and any other wait fails there.
+ * PostgreSQL sends all questions of one turn together. A transaction may run again, so it changes nothing but the database.
  */
 export interface Tx {
   /** The signals that follow the commit. */
@@ -34,8 +34,8 @@ export interface Tx {
   /**
    * Gives for each item what was read from its row. Undefined: nothing was written. The alerts of these deliveries count as
    * changed. No delivery may come twice.
-   * @param which `all`: the lanes that are held. `free`: without the lanes that another relay is about to take, which are not
-   * waited for. Default: `all`
+   * @param which `all`: the lanes that are held. `free`: without waiting for lanes that another relay is about to take, which are
+   * left out. Default: `all`
    */
   step<G extends Given, Result>(
     step: Step<G, Result>,
@@ -43,11 +43,11 @@ export interface Tx {
     which?: WhichLanes,
   ): Awaitable<(Stepped<Result> | undefined)[]>;
   /**
-   * Stores the requests in their order, and routes their alerts.
+   * Stores the requests in order, and routes their alerts.
    * @param from the callers, where several share the transaction
    */
   storeRequests(requests: readonly NewRequest[], from?: AskedBy): Awaitable<Written>;
-  /** Routes stored alerts. An alert that is routed already stays as it is, and is left out of the answer. */
+  /** Routes stored alerts. An alert that is already routed stays as it is, and is left out of the answer. */
   routeAlerts(alerts: readonly RoutedAlert[]): Awaitable<Written>;
   /** Notes that these alerts have changed in the log with this transaction. No alert may come twice. */
   changed(alertSeqs: readonly number[]): Awaitable<void>;
@@ -130,7 +130,7 @@ export type StepItem<G extends Given> = Values<G> & { seq: number; group: string
 export interface Stepped<Result> {
   /** False: only the row for the log was written, as the lane is not held or the step does not change the delivery. */
   isChanged: boolean;
-  /** The values that were read from the row, if it was changed and the step reads something. */
+  /** What was read from the row, if it was changed and the step reads something. */
   found?: Result;
 }
 
@@ -160,13 +160,13 @@ export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
 }
 
 export interface InsertOptions<G extends Given> {
-  /** What a row of the same key leads to: `replace` overwrites it, `keep` leaves it. Default: the INSERT fails. */
+  /** What happens to a row with the same key: `replace` overwrites it, `keep` leaves it. Default: the INSERT fails. */
   conflict?: "replace" | "keep";
   /** A condition without which nothing is written, and its parameters. Default: none. */
   where?: { given: G; text: string };
 }
 
-/** The ON CONFLICT part of an INSERT. The key itself is not set: setting it would write the row anew. */
+/** The ON CONFLICT part of an INSERT. The key itself is not set: setting it would write the row again. */
 export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Given>, "conflict">): string {
   if (conflict === undefined) return "";
   const key: readonly string[] = tables[table].key;

@@ -5,7 +5,7 @@ import type { Row } from "./tables.ts";
 const ofAlert = ["seq", "id", "item", "origin", "received_at"] as const;
 const columns = [...ofAlert, ...(["request_seq", "source", "route_failures", "routing_error"] as const)];
 
-/** The row of an unrouted alert, whose request still exists. */
+/** An unrouted alert, whose request still exists. */
 export type UnroutedRow = Pick<Row<"alerts">, (typeof columns)[number]> & { request_seq: number };
 
 export const unroutedColumns = columns.join(", ");
@@ -13,7 +13,7 @@ export const unroutedColumns = columns.join(", ");
 /**
  * Alerts that wait for routing, grouped by their requests.
  *
- * @param open is asked with the first alert of each request. Undefined: the list ends before this request
+ * @param open gets the first alert of each request. Undefined: the list ends before this request
  */
 export function toUnrouted<Listed extends UnroutedRow>(
   rows: readonly Listed[],

@@ -31,19 +31,19 @@ export function wordsOf(driver: DriverName) {
     forKeyShare: say("", "FOR KEY SHARE"),
     /** Ends a SELECT of rows to change. They are locked in one order, so that no two relays wait for each other. */
     forUpdate: (order: string) => say("", `ORDER BY ${order} FOR NO KEY UPDATE`),
-    /** The same for rows that are about to be removed. Rows that another transaction has locked are left out. */
+    /** The same for rows to remove. Rows that another transaction has locked are left out. */
     forRemoval: (order: string) => say("", `ORDER BY ${order} FOR UPDATE SKIP LOCKED`),
     /** A query of the `seq` of the alerts that changed last. A reader that follows the log continues after them. */
     lastChanged: say(
-      // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+      // The index has only alerts with a version. Without the condition SQLite reads the whole table.
       "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",
       lastChanged,
     ),
     /** The clock that decides when a lease ends. */
     now: say("now_ms()", "clock_timestamp()"),
-    /** The time in epoch milliseconds. */
+    /** Epoch milliseconds. */
     nowMs: say("now_ms()", "extract(epoch FROM clock_timestamp()) * 1000"),
-    /** The time this many milliseconds ahead, by the same clock. */
+    /** This many milliseconds ahead, by the same clock. */
     inMs: (ms: string) => say(`now_ms() + ${ms}`, `clock_timestamp() + ${ms} * interval '1 millisecond'`),
     /** Names the index for SQLite, which has no statistics here and might take an index that holds finished deliveries too. */
     indexedBy: (index: string) => say(`INDEXED BY ${index}`, ""),
@@ -57,7 +57,7 @@ export function wordsOf(driver: DriverName) {
         `coalesce(json_agg(json_build_object(${pairsOf(values)}))${filterOf(only)}, '[]')::text`,
       ),
     larger: (one: string, other: string) => say(`max(${one}, ${other})`, `greatest(${one}, ${other})`),
-    /** Ends a subquery that is to run for each row by itself, and not to be merged into the outer query. */
+    /** Ends a subquery that must run for each row by itself, and not be merged into the outer query. */
     asItStands: say("", "OFFSET 0"),
     /** The condition that a flag is set, in exactly the words of the small indexes. */
     isSet: (flag: string) => say(`${flag} = 1`, flag),
@@ -71,7 +71,7 @@ export function wordsOf(driver: DriverName) {
         `CASE WHEN ${startsAsNumber(text)} THEN CAST(${text} AS REAL) END`,
         `substring(left(${text}, 100) FROM '^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric`,
       ),
-    /** The place of a text in a body, in bytes from 1 on, with case of ASCII letters ignored. 0: the body does not have it. */
+    /** The place of a text in a body, in bytes from 1 on, without case (ASCII). 0: the body does not have it. */
     placeInBody: say(
       // In bytes: SQLite counts the characters of a text only up to its first NUL.
       (body: string, wanted: string, add: Add) =>
@@ -79,7 +79,7 @@ export function wordsOf(driver: DriverName) {
       // The function reads the byte 0 as a space.
       (body, wanted, add) => `find_in_body(${body}, ${add(wanted.replaceAll("\0", " "))})`,
     ),
-    /** The end of a text, this many characters long. */
+    /** The last characters of a text. */
     endOf: (text: string, length: string) => say(`substr(${text}, -${length})`, `right(${text}, ${length}::integer)`),
     /** A digest of a column's bytes, as text: equal only for equal bytes. */
     digestOf: (column: string) => say(`digest(${column})`, `encode(sha256(${column}), 'hex')`),
@@ -109,7 +109,7 @@ export function wordsOf(driver: DriverName) {
     /** The condition that a delivery is a bulk resend, or is none, in the words of the indexes of due deliveries. */
     isBulk: (isBulk: boolean) =>
       say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
-    /** `LIMIT` with the name of a given value. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+    /** `LIMIT` with the name of a given value. SQLite plans a statement with a bare `LIMIT ?` again whenever it is bound. */
     limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
     /** The condition that a column has one of a list of given values. */
     isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),
@@ -118,7 +118,6 @@ export function wordsOf(driver: DriverName) {
   };
 }
 
-/** Words about alerts and what belongs to them. */
 function wordsOfAlerts(say: Say) {
   return {
     /** The ids of all alerts of the request `r`, as a JSON array. */

@@ -27,11 +27,11 @@ import {
   toStatement,
 } from "./list-words.ts";
 
-/** The most rows of a window that are counted to find the narrowest driver. */
+/** Rows of a window that are counted to find the narrowest driver. */
 export const mostCounted = 1_000;
 
 /**
- * The statements of lists. A statement reads along one index (its driver) in the order of the page. It checks the other filters row
+ * The statements of lists. A statement reads along one index (its driver) in the order of the page, checks the other filters row
  * by row until the page is full, and sorts nothing.
  */
 export function createListStatements<Search>(words: ListWords<Search>) {
@@ -55,7 +55,7 @@ export function createListStatements<Search>(words: ListWords<Search>) {
     };
     equal("source", source);
     equal("alert_key", key);
-    // An unrouted alert has no severity yet.
+    // An unrouted alert has no severity.
     equal("severity", severity, driver.along !== "problems" && state !== "unrouted");
     const ofAlert = stateCondition(sql, state);
     if (ofAlert !== undefined && !("only" in driver && driver.only === ofAlert)) conditions.push(ofAlert);
@@ -73,18 +73,18 @@ export function createListStatements<Search>(words: ListWords<Search>) {
   }
 
   return {
-    /** The rows of a page that lie in a window of the log. */
+    /** The rows of a page in a window of the log. */
     toPage: (look: Look<Search>, limit: number) =>
       statement((add) => {
         const list = (columns: string) => listOf(look, add, columns);
         return words.page(list, () => shownColumns(sql, look.query, add), limit, add);
       }),
 
-    /** The number of rows in a window, up to the limit, as `count`. */
+    /** The rows in a window up to the limit, as `count`. */
     toMatchCount: (look: Look<Search>, limit: number) =>
       statement((add) => `SELECT count(*) AS count FROM (${words.limited(listOf(look, add), limit, add)}) found`),
 
-    /** How many rows each driver has in a window, up to `mostCounted`: one row, with a column `n0`, `n1` … for each driver. */
+    /** How many rows each driver has in a window, up to `mostCounted`: columns `n0`, `n1` … of one row. */
     toNarrowness: (query: AlertQuery, drivers: readonly Driver<Search>[], window: Bounds) =>
       statement((add) => {
         const counts = drivers.map((driver, index) => {
@@ -98,19 +98,19 @@ export function createListStatements<Search>(words: ListWords<Search>) {
         return `SELECT ${counts.join(", ")}`;
       }),
 
-    /** The time of the first alert from a position on, as `received_at`. */
+    /** When the first alert from a position on came, as `received_at`. */
     toReceivedAt: (seq: number) =>
       statement((add) => `SELECT received_at FROM alerts WHERE seq >= ${add(seq)} ORDER BY seq LIMIT 1`),
   };
 }
 
-/** The statements for failed and muted deliveries that were not resent. They walk a small index, and look at each alert. */
+/** For failed and muted deliveries that were not resent. The statements read a small index, and look at each alert. */
 export function createFailedStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;
   const isResolved = `${sql.statusOf("e")} = 'resolved'`;
   const statement = (build: (add: Add) => string): Statement => toStatement(sql, build);
 
-  /** All conditions except those on state, destination and position. */
+  /** Without those on state, destination and position. */
   function failedConditions(query: FailedQuery, search: Search | undefined, add: Add): string[] {
     const { route, source, key, severity, failedUntil, mute, over = false } = query;
     const equal = (column: string, value: string | undefined) =>
@@ -126,7 +126,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
     ];
   }
 
-  /** A query of the deliveries that a mute holds back, of alert keys that are over. It runs once, whatever the number of rows. */
+  /** A query of the deliveries that a mute holds back, of keys that are over. It runs once, whatever the number of rows. */
   function overOf(mute: string, add: Add): string {
     const muted = `deliveries m ${sql.indexedBy("deliveries_muted")} JOIN alerts x ON x.seq = m.alert_seq`;
     const isHeld = () => `m.mute_id = ${add(mute)} AND m.resent_by IS NULL`;
@@ -147,7 +147,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
   }
 
   return {
-    /** One batch of these deliveries, newest alert first. Each state is read by itself: the index is sorted within one state. */
+    /** One batch of these deliveries, newest alert first. Each state is read by itself, as the index is sorted within a state. */
     toFailed: (
       query: FailedQuery,
       search: Search | undefined,
@@ -173,7 +173,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
         return `SELECT * FROM (${together}) f ORDER BY f."alertSeq" DESC, f.seq DESC LIMIT ${add(limit)}`;
       }),
 
-    /** The number of these deliveries, their destinations, and their age. Reads all of them: 100,000 take a tenth of a second. */
+    /** Number, destinations and age of these deliveries. Reads all of them: 100,000 take a tenth of a second. */
     toFailedCount: (query: FailedQuery, search: Search | undefined, { from, below }: Bounds) =>
       statement((add) => {
         const { states, destination, mute } = query;
@@ -197,7 +197,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
   };
 }
 
-/** One driver for each filter of the query that narrows it. */
+/** One driver for each filter that narrows the query. */
 export function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   const { severity, state, source, key, destination, route } = query;
   const drivers: Driver<never>[] = [];
@@ -211,7 +211,7 @@ export function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   if (source !== undefined) drivers.push({ along: "alerts", columns: { source } });
   const ofAlert = stateCondition(sql, state);
   if (ofAlert !== undefined) drivers.push({ along: "alerts", columns: {}, only: ofAlert });
-  // An unrouted alert has no severity yet.
+  // An unrouted alert has no severity.
   if (severity !== undefined && state !== "unrouted") drivers.push({ along: "alerts", columns: { severity } });
   return drivers;
 }

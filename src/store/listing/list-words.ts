@@ -6,7 +6,7 @@ export interface Statement {
   values: unknown[];
 }
 
-/** @param build is given a function that adds a value and returns its place in the text */
+/** @param build gets a function that adds a value and returns its place in the text */
 export function toStatement({ place, kept }: Pick<Dialect, "place" | "kept">, build: (add: Add) => string): Statement {
   const values: unknown[] = [];
   const sql = build((value) => place(values.push(typeof value === "string" ? kept(value) : value)));
@@ -20,8 +20,8 @@ export interface Bounds {
 }
 
 /**
- * The index that a page is read along, newest first: an index of alerts or of deliveries, the problems, or the search index.
- * `columns`: the values of the index's columns in front of the position. `only`: the condition of a small index.
+ * The index along which a page is read, newest first: of alerts, of deliveries, of problems, or the search index. `columns`:
+ * values of the index's columns in front of the position. `only`: the condition of a small index.
  */
 export type Driver<Search> =
   | { along: "alerts"; columns: Partial<Record<"alert_key" | "source" | "severity", string>>; only?: string }
@@ -29,7 +29,7 @@ export type Driver<Search> =
   | { along: "problems" }
   | { along: "search"; search: Search };
 
-/** One part of a query that is read at once: along a driver, in a window, with the search of that part of the log. */
+/** One part of a query: a window, with the search of that part of the log. */
 export interface Look<Search> {
   query: AlertQuery;
   driver: Driver<Search>;
@@ -42,39 +42,38 @@ export interface Look<Search> {
 export interface Rows {
   from: string;
   where: string[];
-  /** Newest first. Default: the order in which the rows come. */
+  /** Newest first. Default: as the rows come. */
   order?: string;
-  /** Joins the alert `a`, where `from` is not the table of alerts. */
+  /** Joins the alert `a` to `from`. */
   alert?: string;
   /** Makes one row of all rows of an alert. */
   group?: string;
 }
 
-/** `listed`: one row for each alert `a`. `counted`: the same without columns. `narrowed`: all rows of the index, to count them. */
+/**
+ * `listed`: one row for each alert `a`. `counted`: the same without columns. `narrowed`: all rows of the index, to count them.
+ */
 export type RowsFor = "listed" | "counted" | "narrowed";
 
 /**
- * The search for alerts below a position. It finds all of them from the position `from` on, which is at most `width` lower.
- * Undefined: no alert below can match.
+ * The search for alerts below a position. It finds all from the position `from` on, at most `width` lower. Undefined: no alert
+ * below can match.
  */
 export type Find<Search> = (below: number, width: number) => { search: Search; from: number } | undefined;
 
-/**
- * The words for lists of one database, since each planner needs its own indexes, hints and windows. The rest of a list is in this
- * folder, once for both.
- */
+/** What one database says differently in lists, since each planner needs its own indexes, hints and windows. */
 export interface ListWords<Search> {
   sql: Dialect;
   /** After a shorter step the next window is wider, after a longer one narrower. Milliseconds. */
   step: { shortMs: number; longMs: number };
-  /** Whether small indexes also have the states of alerts by severity. */
+  /** Whether small indexes have the states of alerts by severity too. */
   hasStatesBySeverity: boolean;
-  /** The drivers for all parts of this query except its words. Each has one index, or several from which the planner chooses. */
+  /** The drivers for everything except the query's words. Each has one index, or several from which the planner chooses. */
   driversOf(query: AlertQuery): Driver<Search>[];
   rowsOf(look: Look<Search>, add: Add, how: RowsFor): Rows;
   /** Joins the alert `a` of a position. */
   alertOf(seq: string): string;
-  /** A range of an index, in its order. `columns` are in front of the position in the index. */
+  /** A range of an index, in its order. `columns` are in front of the position. */
   rangeOf(
     name: string,
     columns: Readonly<Record<string, string | undefined>>,
@@ -84,13 +83,13 @@ export interface ListWords<Search> {
   ): { where: string; order: string };
   /** The condition that the search matches the alert `a`. */
   matches(search: Search, add: Add): string;
-  /** A column, in a form that keeps the planner from its index. */
+  /** A column in a form for which the planner uses no index. */
   unindexed(column: string): string;
-  /** @param list selects the columns that it is given, in the order of the page */
+  /** @param list selects the columns that it gets, in the order of the page */
   page(list: (columns: string) => string, shown: () => string, limit: number, add: Add): string;
   limited(list: string, limit: number, add: Add): string;
   run<Row extends object>(statement: Statement): Awaitable<Row[]>;
-  /** Between which positions alerts of these times can be. */
+  /** The positions between which alerts of these times can be. */
   boundsOf(times: Pick<AlertQuery, "fromAt" | "toAt">): Awaitable<Bounds>;
   /** @param words as `wordsOfQuery` gives them, at least one */
   toFind(words: string[]): Awaitable<Find<Search>>;

@@ -43,7 +43,7 @@ export function createListing<Search>(words: ListWords<Search>, nowMs: () => num
     async listFailed(query, { limit, after }) {
       const found: FailedDelivery[] = [];
       const bounds = await boundsOf(query);
-      // The alert of the last delivery may have more of them.
+      // The alert of the last delivery may have further ones.
       const [below = bounds.below] = after === undefined ? [] : fromPosition(after).map((alertSeq) => alertSeq + 1);
       bounds.below = Math.min(bounds.below, below);
       for await (const [search, window] of searchesIn(query, bounds)) {
@@ -66,7 +66,7 @@ export function createListing<Search>(words: ListWords<Search>, nowMs: () => num
   } satisfies Partial<AlertLog>;
 }
 
-/** Adds the counts of two parts of the log, which have no alert in common. */
+/** Adds the counts of two parts of the log, which share no alert. */
 function sumOf(one: FailedCount, other: FailedCount): FailedCount {
   return {
     destination: one.destination,

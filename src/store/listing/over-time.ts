@@ -3,27 +3,27 @@ import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.
 import { RecentMap } from "../../ground/recent-map.ts";
 import type { Awaitable } from "../tx.ts";
 
-/** The alerts of a step are routed this much later, except for those whose routing fails. */
+/** The alerts of a step are routed so much later, except those whose routing fails. */
 export const settledAfterMs = 10 * 60_000;
-/** A few times the steps of all presets of the page together. */
+/** A few times the steps of all presets of the page. */
 export const mostKept = 1_000;
 
 export type Counted = Omit<StepCount, "problems">;
 
-/** Steps of time and the counts that are wanted of them, see `TimeSteps`. Times from `from` on, and before `below`. */
+/** Steps of time and the counts that are wanted, see `TimeSteps`. `before` is not included. */
 export interface Span extends Pick<TimeSteps, "stepMs" | "problemsOf"> {
   from: number;
   below: number;
-  /** The step lies in the span as a whole, and its counts will not change. */
+  /** Whether the whole step is in the span, and its counts will not change. */
   isSettled(at: number): boolean;
 }
 
 /** Counts in one database. A step is named by its beginning. Steps are given last one first. */
 export interface StepCounter {
-  /** The number of steps that are counted before the first look at the time, and the factor by which it grows each time. */
+  /** How many steps are counted before the first look at the time, and the factor by which the number grows. */
   first: number;
   growth: number;
-  /** The times of the newest and the oldest alert. `isPastOther`: the kept counts of the past are no longer true. */
+  /** When the newest and the oldest alert came. `isPastOther`: the kept counts of the past are no longer true. */
   readEnds(): Awaitable<{ newest?: number | null; oldest?: number | null; isPastOther?: boolean }>;
   /** Called first, for all steps. */
   countProblems(steps: number[], span: Span): Awaitable<Map<number, number>>;
@@ -31,8 +31,8 @@ export interface StepCounter {
 }
 
 /**
- * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
- * positions. The count of a past step is kept, except where a removal may have reached the step.
+ * Counts alerts step by step along the index of severities. An alert's id begins with its time, so a step is a range of
+ * positions. The count of a past step is kept, unless a removal may have reached the step.
  *
  * @param nowMs milliseconds that only go forward.
  */

@@ -6,16 +6,16 @@ import { createListStatements, mostCounted } from "./list-statements.ts";
 import type { Bounds, Driver, Find, ListWords, Look } from "./list-words.ts";
 
 export interface Walked {
-  /** The time was over at this `seq`: the alerts below it were not looked at. */
+  /** The time was over here: alerts with a lower `seq` were not looked at. */
   stoppedBelow?: number;
-  /** The number of positions that were looked at. */
+  /** How many positions were looked at. */
   looked: number;
 }
 
-/** The width of the first window, in alerts. Later ones are wider or narrower, as long as the one before took. */
+/** The width of the first window, in alerts. The next ones are wider or narrower, depending on the time that one took. */
 const firstWidth = 4_096;
 const leastWidth = 512;
-/** Alerts of the first window when bodies are searched: each body may be a mebibyte. */
+/** The same when bodies are searched: each may be a mebibyte. */
 const firstBodies = 32;
 
 /** The table of alerts itself. */
@@ -23,13 +23,13 @@ const wholeLog = { along: "alerts", columns: {} } as const;
 
 const nothing: Find<never> = () => undefined;
 
-/** Handles the rows of a driver in a window. No row is found in two windows. */
+/** Handles the rows in a window. No row is in two windows. */
 export type Visit<Search> = (look: Look<Search>) => Promise<"enough" | "more">;
 
 /**
- * Finds a page of the log, however the filters are combined. A single filter has an index that gives the page in its order.
- * Several filters may each match half of the log, and together nothing. The walk therefore reads the log in windows, newest first,
- * each along the driver that narrows it most. It ends when the page is full or the time is over.
+ * Finds a page of the log for any combination of filters. A single filter has an index that gives the page in order. Several
+ * filters may each match half of the log, and together nothing. The walk therefore reads the log in windows, newest first, each
+ * along the driver that narrows it most. It ends when the page is full or the time is over.
  *
  * @param nowMs milliseconds that only go forward.
  */
@@ -48,7 +48,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     return endBefore(await words.boundsOf(times), before);
   }
 
-  /** The driver with the fewest rows in a window, and their number, up to `mostCounted`. */
+  /** The driver with the fewest rows in a window, and their number up to `mostCounted`. */
   async function narrowest(query: AlertQuery, drivers: readonly Along[], window: Bounds): Promise<[Along, number]> {
     const [row] = await words.run<Record<string, number>>(toNarrowness(query, drivers, window));
     const counts = drivers.map((driver, index): [Along, number] => [driver, row?.[`n${index}`] ?? 0]);
@@ -56,7 +56,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   }
 
   /**
-   * A window that ends at `below`, narrow enough to be read in a short step. Without a driver the window is empty.
+   * A window that ends at `below`, narrow enough for a short step. Without a driver it is empty.
    *
    * @param first the earliest beginning of the window
    * @param found the search, and where the window begins when it is read along the search
@@ -114,7 +114,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
     return { looked: Math.max(0, bounds.below - bounds.from) };
   }
 
-  /** The searches of all parts of the log within these bounds, newest first. A query without words gives one part: everything. */
+  /** The searches of all parts of the log within these bounds, newest first. A query without words has one part: everything. */
   async function* searchesIn(query: Searched, bounds: Bounds): AsyncGenerator<[Search | undefined, Bounds]> {
     const find = await toFind(query);
     if (find === undefined) yield [undefined, bounds];
@@ -130,7 +130,7 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
   return { boundsOf, walk, searchesIn };
 }
 
-/** Whether one driver gives exactly the rows of the query. Then no more rows are read than are wanted, however long the log is. */
+/** Whether one driver gives exactly the rows of the query. No more rows are then read than are wanted. */
 function isOfOneIndex(query: AlertQuery, hasStatesBySeverity: boolean): boolean {
   const { q, phrases, raw, severity, state, destination, route, key, source, facts = [], newestOfKey } = query;
   if (newestOfKey || raw !== undefined || facts.length > 0 || q !== undefined || phrases !== undefined) return false;

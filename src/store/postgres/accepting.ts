@@ -9,10 +9,10 @@ import { isLocked } from "./store-error.ts";
 import { lateSpan } from "./times.ts";
 import { toTx } from "./tx.ts";
 
-/** The most that one transaction holds. More waits for the next one, so that a flood delays no commit for long. */
+/** The limit of one transaction. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
-/** A request that is stored this long after it came is late. Far below the tolerance of searches by time. */
+/** A request that is stored so long after it came is late. Far below the tolerance of searches by time. */
 const lateMs = 60_000;
 
 interface Waiting extends Asked {
@@ -28,13 +28,13 @@ export interface AcceptingOptions {
   acceptRequests: AcceptRequests;
   /** Whether the other relays are to route the alerts. Default: never. */
   isLeft?(): boolean;
-  /** Requests were stored, and their callers are answered. */
+  /** Called when requests were stored and their callers are answered. */
   onAccepted?(): void;
 }
 
 /**
- * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Rows are
- * written in the order of the requests, since a transaction writes only when the one before has nothing but its commit left.
+ * Requests that come together share a transaction: the next one gathers while the last one goes to the disk. Rows are in the
+ * order of the requests, since a transaction writes only when the one before is committing.
  */
 export function createAccepting(database: Database, options: AcceptingOptions) {
   const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
@@ -63,7 +63,8 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
       .catch((error: unknown) => {
         const isOfDrafts = !(error instanceof AppError) || isLocked(error.cause);
         if (!isOfDrafts || asked.every(({ drafts }) => drafts === undefined)) throw error;
-        // Alerts that cannot be routed, or only by waiting for others, are stored alone. Their routing meets the reason again.
+        // Alerts that cannot be routed, or not without waiting for others, are stored without their routing. Routing finds the
+        // reason again.
         return store(asked.map(({ request }) => ({ request })));
       })
       .finally(finish);
@@ -82,7 +83,7 @@ export function createAccepting(database: Database, options: AcceptingOptions) {
   return { ...inbox, settled };
 }
 
-/** Notes the time of late requests, as from a spool. A search by time finds their alerts through this note. */
+/** Notes the time of late requests, as from a spool. A search by time finds their alerts by this note. */
 async function noteLate(tx: Transaction, asked: readonly Asked[], now: number): Promise<void> {
   const oldest = asked.reduce((least, { request }) => Math.min(least, request.receivedAt), now);
   if (oldest >= now - lateMs) return;

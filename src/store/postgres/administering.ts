@@ -15,14 +15,14 @@ const mostRows = 20_000;
 /** For a statement that runs rarely: a kept plan would be for tables of another size. */
 const plannedAnew = [[], false] as const;
 
-/** The alerts whose words are written in one statement, and the most statements in a row. */
+/** Alerts whose words are written in one statement, and statements in a row. */
 const indexBatch = 200;
 const indexBatchesAtOnce = 20;
 
 /** The number of the remover's advisory lock: two transactions must not remove alerts of one request at the same time. */
 const removerLock = 8_072_401_174;
 
-/** Bytes of an alert, a delivery and an attempt with their indexes, without the body of the request. Measured. */
+/** Bytes of an alert, a delivery and an attempt with their indexes, without the body. Measured. */
 const alertBytes = 2_600;
 const deliveryBytes = 1_400;
 
@@ -33,7 +33,7 @@ interface AdministeringDeps extends Pick<SharedTransactions, "forgetOld" | "remo
   isFull(): boolean;
 }
 
-/** Tells whether the database takes changes, and does the housekeeping that it does not do by itself. */
+/** Tells whether the database takes changes, and does the housekeeping that PostgreSQL does not do itself. */
 export function createAdministering(
   database: Database,
   { relayName, isFull, removeOld, forgetOld, removeExpiredKeys }: AdministeringDeps,
@@ -107,12 +107,12 @@ export function createAdministering(
       // A server that also has `synchronous_commit = local` is refused.
       if (names !== "") return "synchronous";
       if (standbys > 0) return "asynchronous";
-      // A role without the right to read all statistics sees that a connection exists, but not its purpose.
+      // A role that may not read all statistics sees that a connection exists, but not its purpose.
       return hidden > 0 ? "unclear" : "none";
     },
 
     async maintain(now, stop) {
-      // Runs first: an index that cannot be written must not prevent it.
+      // First: an index that cannot be written must not prevent it.
       const done = await keepHouse(now, stop);
       await indexAlerts(database, stop);
       return done;
@@ -120,7 +120,7 @@ export function createAdministering(
 
     removesBesideOthers: true,
 
-    /** Old alerts are removed by one relay at a time. The database reuses the room by itself. */
+    /** One relay at a time removes old alerts. The database reuses the room by itself. */
     async removeAlerts(step): Promise<Removal> {
       const startedAt = performance.now();
       const done = await database.transaction(async (tx) => {
@@ -148,8 +148,7 @@ async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "use
 }
 
 /**
- * Replaces added rows by their sum. A reader sees all of them or the sum, since it is one statement. Rows that another relay is
- * adding up are left out.
+ * Replaces added rows by their sum in one statement, so a reader sees either. Rows that another relay is summing up are left out.
  *
  * @param sums of the other columns, as SQL
  */
@@ -164,7 +163,7 @@ async function fold(database: Database, table: string, key: string, sums: Record
   );
 }
 
-/** Relays share the rows: a row that one of them works on is left out by the others. */
+/** Relays share the rows: each leaves out those that another one works on. */
 async function indexSome(database: Database): Promise<number> {
   return database.transaction(async (tx) => {
     const { rows } = await tx.query<{ seq: number; id: string; facts: string | null }>(
@@ -192,7 +191,7 @@ async function indexAlerts(database: Database, stop?: AbortSignal): Promise<void
     indexed += count;
     if (count < indexBatch) break;
   }
-  // Where the role does not own the index, the server does this: when the list is long, or at its next vacuum.
+  // If the role does not own the index, the server does this when the list is long, or at its next vacuum.
   if (indexed > 0)
     await database.single.query(
       `SELECT CASE WHEN pg_has_role(relowner, 'USAGE') THEN gin_clean_pending_list(oid) END

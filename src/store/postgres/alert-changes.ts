@@ -1,8 +1,8 @@
 import type { Sql } from "./database.ts";
 
 /**
- * Changes are noted in `alert_changes`. A relay of the version before notes its own in `alerts`. Each table has its changes in the
- * order of transactions, so both are read side by side. A change that both have under one number is listed once.
+ * Changes are noted in `alert_changes`. A relay of the version before notes them in `alerts`. Each table has its changes in the
+ * order of transactions, so both are read together. A change that both have under one number is listed once.
  */
 const tables = ["alert_changes", "alerts"] as const;
 export type ChangeTable = (typeof tables)[number];
@@ -21,8 +21,8 @@ export const lastChanges = tables
 export const lastChanged = `SELECT seq FROM (${lastChanges}) last`;
 
 /**
- * A part of a WITH that notes a change of the alerts that `of` names (a query of their `seq`). Rows in `alert_changes` are written
- * in one order, so that no two statements wait for each other.
+ * A part of a WITH that notes a change of the alerts in the query `of` (their `seq`). Rows are written in one order, so that no
+ * two statements wait for each other.
  */
 export const notedChanges = (of: string) => `
   noted AS (
@@ -30,10 +30,10 @@ export const notedChanges = (of: string) => `
     SELECT changing.seq, change_number() FROM (SELECT DISTINCT * FROM (${of}) AS of) AS changing (seq) ORDER BY changing.seq
     ON CONFLICT (seq) DO UPDATE SET version = alert_changes.version + 1, changed_by = excluded.changed_by)`;
 
-/** Notes changes that several statements have made, in a statement of its own. */
+/** Notes the changes of several statements, in a statement of its own. */
 export async function noteChanges(tx: Sql, alertSeqs: readonly number[]): Promise<void> {
   await tx.query(`WITH ${notedChanges("SELECT unnest($1::bigint[])")} SELECT`, [alertSeqs]);
 }
 
-/** The number of noted changes of an alert, which is added to its own version. */
+/** The noted changes of an alert, which add to its own version. */
 export const versionNoted = (alert: string) => `(SELECT c.version FROM alert_changes c WHERE c.seq = ${alert}.seq)`;

@@ -6,24 +6,24 @@ import type { OneRow, Reading } from "./reading.ts";
 import { postgresDialect } from "./tx.ts";
 
 /**
- * Changes are listed in the order of their transactions, but transactions commit in another order. While one with a lower number
- * still runs, the changes of committed ones are listed, and the cursor remembers the running one. A reader that continues from the
- * cursor gets that transaction's changes once it has committed. Nothing is skipped, and no slow transaction delays the rest.
+ * Changes are listed in the order of their transactions, but transactions commit in another order. While an older one still runs,
+ * the changes of younger ones are listed, and the cursor remembers the older one. A reader that continues from the cursor gets
+ * its changes after its commit. Nothing is skipped, and no slow transaction delays the rest.
  *
- * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction. That is written as its distance below,
- * in base 36, and `.` with the alert up to which its changes were listed, if some were.
+ * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction. That is written as its distance
+ * below, in base 36, and `.` with the alert up to which its changes were listed, if some were.
  */
 interface Place {
-  /** The transaction and the alert of the last listed change. */
+  /** The last listed change's. */
   transaction: bigint;
   seq: number;
-  /** Earlier transactions whose changes may not be listed yet, ascending. `seq`: changes of later alerts are not listed. */
+  /** Older transactions whose changes may not be listed yet, ascending. `seq`: changes of later alerts are not listed. */
   passed: { transaction: bigint; seq: number }[];
 }
 
-/** With more passed transactions, the changes after the next one wait for it: a cursor is part of addresses. */
+/** With more passed transactions, later changes have to wait for them. A cursor is part of addresses. */
 const mostPassed = 8;
-/** How often to look again: a transaction that ends meanwhile need not be remembered. */
+/** How often to look again: a transaction may end meanwhile, and need not be remembered. */
 const mostLooks = 5;
 
 const pattern = /^\d{1,20}\.\d{1,15}(?:-[0-9a-z]{1,12}(?:\.[0-9a-z]{1,10})?){0,40}$/;
@@ -66,17 +66,17 @@ export interface ChangedRow extends ListedRow {
 
 interface SnapshotRow<Row> {
   rows: Row[];
-  /** Transactions that run, as this read saw them. */
+  /** Running transactions, as this read saw them. */
   running: string[];
-  /** Transactions among them that belong to other databases of the server, or clean up. */
+  /** Those of other databases of the server, or of its cleaning. */
   foreign: string[];
-  /** Transactions whose owner is known. */
+  /** Those whose owner is known. */
   known: string[];
-  /** The base that is added to the transaction's number to get the change's number. */
+  /** Added to a transaction's number, it gives the change's number. */
   base: string;
 }
 
-/** The transactions that run during a read. Connections of other roles may be hidden, and count as our own. */
+/** The transactions that run during a read. Connections of other roles may be hidden. They count as our own. */
 const snapshot = `SELECT
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x) AS running, change_base()::text AS base,
   ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)
@@ -86,11 +86,11 @@ const snapshot = `SELECT
 const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname, backend_type FROM pg_stat_activity
   WHERE backend_xid IS NOT NULL)`;
 
-/** A read, together with the transactions that ran during it. */
+/** A read, with the transactions that ran during it. */
 const withSnapshot = (sql: string) =>
   `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
 
-/** It is not known yet to which database some running transactions belong. A moment later it may be known. */
+/** Whether the database of some running transactions is still unknown. It may be known a moment later. */
 const isUnclear = ({ running, known }: SnapshotRow<unknown>, look: number) =>
   running.length > known.length && look < mostLooks;
 
@@ -147,7 +147,7 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
       const [[last], running] = [found.rows, runningOf(found)];
       const place = last && placeBehind(fromCursor(undefined), last, running);
       if (last === undefined || place !== undefined) return toCursor(place ?? fromCursor(undefined));
-      // The place after the last transaction that need not be remembered. Later changes are listed once more.
+      // The place after the last transaction that need not be remembered. Later changes are listed again.
       return toCursor({
         transaction: running[mostPassed] as bigint,
         seq: 0,
@@ -168,8 +168,8 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
 }
 
 /**
- * Makes new changes continue after all that the log knows, where the database was restored from a dump and counts transactions
- * anew. Called before any change.
+ * After a restore from a dump the database counts transactions anew. This makes new changes continue after all that the log
+ * knows. Called before any change.
  */
 export async function continueChanges(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ last: string }>(
@@ -194,7 +194,7 @@ function placeBehind(
   const transaction = BigInt(row.changed_by);
   const isLate = transaction < from.transaction;
   const last = isLate ? from : { transaction, seq: row.seq };
-  // A transaction that still runs has no change that could have been listed.
+  // No change of a running transaction can have been listed.
   const passed = running.filter((one) => one < last.transaction).map(passing);
   if (isLate) {
     passed.push({ transaction, seq: row.seq });

@@ -15,27 +15,27 @@ export interface ConnectOptions {
   url: string;
   /** The name under which the server lists the connections. */
   name: string;
-  /** Is given the signals of a transaction, once it is committed. */
+  /** Called with the signals of a committed transaction. */
   onCommitted?(notes: Notes): void;
-  /** A server that does not answer for this long counts as gone. Default: 8,000. Milliseconds. */
+  /** A server that does not answer for so long counts as gone. Default: 8,000. Milliseconds. */
   answerWithinMs?: number;
   /** The machine's clock. Default `Date.now`. */
   machineClock?: Now;
   onClockCorrected?: DatabaseClockDeps["onCorrected"];
-  /** Called with each question or change that fails since the database is away or full. Default: nobody hears of it. */
+  /** Called for each question or change that fails since the database is away or full. */
   onAway?(reason: AppError): void;
-  /** A transaction was committed. */
+  /** Called when a transaction was committed. */
   onStored?(): void;
 }
 
 const mostWriters = 8;
 const mostReaders = 4;
-/** Longer than the pause between two looks of the disk watch: a shorter time could be missed. */
+/** Longer than the pause between two looks of the disk watch, which could miss a shorter time. */
 const fullForMs = 20_000;
 const compareEveryMs = 5_000;
 
 /**
- * The name of this address's database in messages.
+ * The database's name in messages.
  * @throws AppError `config_invalid` that does not repeat the address, since it holds a password.
  */
 export function placeOf(url: string): string {
@@ -47,8 +47,8 @@ export function placeOf(url: string): string {
 }
 
 /**
- * The address for node-postgres. That treats `prefer`, `require` and `verify-ca` of `sslmode` as `verify-full`, and warns on
- * standard error that a later version will check less. `verify-full`, written here, keeps today's check in every version.
+ * The address for node-postgres. It treats `prefer`, `require` and `verify-ca` of `sslmode` as `verify-full`, and warns that a
+ * later version will check less. Writing `verify-full` keeps today's check in every version.
  */
 export function toConnectionString(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
@@ -68,13 +68,13 @@ const types: pg.CustomTypesConfig = {
  * Connections to one PostgreSQL: a few that write, and a few others for what people read, so that a long search delays no alert.
  * Each new connection is checked before use: a server that might lose acknowledged data is refused.
  *
- * - `isPooled`: connections go through a pooler, which may hand each transaction to another connection of the server. The
- *   state of a session cannot be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
- * - `open`: one more connection, which the caller ends. Its statements may take any time where it is patient.
+ * - `isPooled`: connections go through a pooler, which may hand each transaction to another connection of the server. Settings of
+ *   a session, prepared statements, LISTEN and locks cannot be used then. Known from the first connection on.
+ * - `open`: one more connection, which the caller ends. A patient one lets statements take any time.
  * - `openListener`: one for `LISTEN` alone, at another address, which the caller ends.
- * - `now`: see `DatabaseClock`. It is compared with each new connection, and every five seconds.
+ * - `now`: see `DatabaseClock`. Compared with each new connection, and every five seconds.
  * - `isFull`: the disk was full for the last change, within the last twenty seconds.
- * - `settled` resolves when the calls under way have ended. `close` waits for them too, and later calls are refused.
+ * - `settled` resolves when the calls in progress have ended. `close` waits for them too, and later calls are refused.
  *
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
@@ -91,7 +91,7 @@ export async function connect(options: ConnectOptions) {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
-  // This reads the files that the address names. Without it the pool would read them for its first caller.
+  // Reads the files that the address names. Without it the pool would read them for its first caller.
   makeClient(settings, place);
   let isClosed = false;
   let fullAt = Number.NEGATIVE_INFINITY;
@@ -102,15 +102,15 @@ export async function connect(options: ConnectOptions) {
   const { isPooled, prepare } = way;
   const prepareReader = async (client: pg.Client | pg.PoolClient) => {
     await prepare(client);
-    // Each statement of a page names its index, so one plan fits all values. Planning for each reader would take half of a
-    // page's time. Through a pooler the setting would reach the next client.
+    // Each statement of a page names its index, so one plan fits all values. Planning each time would take half of a page's time.
+    // Through a pooler the setting would reach the next client.
     if (!isPooled()) await client.query("SET plan_cache_mode = force_generic_plan");
   };
   const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);
   const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, writers);
   const pools = [writers, readers];
 
-  /** Counts the work as under way, and turns a failure into the port's error. */
+  /** Counts the work as in progress, and turns a failure into the port's error. */
   function guard<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
     const running = work().catch((error: unknown) => {
@@ -146,7 +146,7 @@ export async function connect(options: ConnectOptions) {
   const read = sqlOn(readers, "read");
   const askTime = async () =>
     (await read.query<{ now: number }>(`SELECT ${databaseTime} AS now`)).rows[0]?.now as number;
-  // While the database is away the clocks are not compared, and the relay uses the last known difference.
+  // While the database is away, the relay uses the last known difference of the clocks.
   const comparing = setInterval(() => void clock.compare(askTime).catch(() => {}), compareEveryMs).unref();
 
   const settled = async () => void (await Promise.allSettled([...underWay]));
@@ -178,7 +178,7 @@ export async function connect(options: ConnectOptions) {
   };
 }
 
-/** @throws the error of `toOpenError` for files that the address names and that cannot be read. */
+/** @throws the error of `toOpenError` for unreadable files that the address names. */
 function makeClient(settings: pg.ClientConfig, place: string): pg.Client {
   try {
     return new pg.Client(settings);
@@ -187,7 +187,7 @@ function makeClient(settings: pg.ClientConfig, place: string): pg.Client {
   }
 }
 
-/** @throws the error of connecting or preparing: no connection is left open then. */
+/** @throws the error of connecting or preparing. No connection is left open then. */
 export async function openClient(
   settings: pg.ClientConfig,
   place: string,

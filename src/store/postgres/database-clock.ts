@@ -3,17 +3,17 @@ import type { Now } from "../../core/clock.ts";
 export interface DatabaseClockDeps {
   /** The machine's clock. */
   machine: Now;
-  /** Hears of a correction that is worth a line in the log. Positive when the database's clock is ahead. */
+  /** Called for a large correction. Positive when the database's clock is ahead. */
   onCorrected?(aheadMs: number): void;
 }
 
-/** Synchronized clocks differ by less: the machine's clock is then as good as the database's. */
+/** Synchronized clocks differ by less. The machine's clock is then as good as the database's. */
 const slackMs = 50;
 const loggedMs = 1_000;
 
 /**
- * The clock that all relays of one database use. The clocks of their machines may be minutes apart, and each relay reads times that
- * others wrote: when a chat was called last, until when it asked for silence, when a delivery is due. Each relay therefore adds the
+ * The clock that all relays of one database use. The clocks of their machines may be minutes apart, and each relay reads times
+ * that others wrote: the last call of a chat, the end of a requested wait, when a delivery is due. Each relay therefore adds the
  * difference from the database's clock to its own.
  */
 export class DatabaseClock {
@@ -24,10 +24,7 @@ export class DatabaseClock {
   /** Epoch milliseconds. The machine's clock, until the difference is known. */
   readonly now = (): number => this.deps.machine() + this.#aheadMs;
 
-  /**
-   * Compares the two clocks.
-   * @param ask gives the database's time, epoch milliseconds. Its rejection is passed on
-   */
+  /** @param ask gives the database's time, epoch milliseconds. Its rejection is passed on */
   async compare(ask: () => Promise<number>): Promise<void> {
     const { machine, onCorrected } = this.deps;
     const askedAt = machine();

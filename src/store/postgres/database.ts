@@ -19,23 +19,22 @@ export interface Transaction extends Sql {
 }
 
 export interface Database {
-  /** Outside a transaction, on a connection for what people read. Such a statement writes nothing. */
+  /** For what people read, outside a transaction. Writes nothing. */
   read: Sql;
   /**
-   * Outside a transaction, for what routing and delivery wait for: single statements on a connection that may write, which no
+   * For what routing and delivery wait for, outside a transaction: single statements on a connection that may write, which no
    * search delays. A statement that writes is a transaction of its own, without signals.
    */
   single: Sql;
   /**
-   * One transaction on a connection that may write. After a conflict with another one (deadlock, serialization) it runs again
-   * from its beginning, so it may change nothing but the database. When the answer to the commit is lost it rejects with
-   * `store_unavailable`: nobody knows whether it was committed. `isCheck`: it writes too little to show that the disk has room
-   * again. Default: false.
+   * One transaction on a connection that may write. After a conflict (deadlock, serialization) it runs again from its beginning,
+   * so it may change nothing but the database. When the answer to the commit is lost it rejects with `store_unavailable`, and may
+   * be committed. `isCheck`: it writes too little to show that the disk has room again. Default: false.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, isCheck?: boolean): Promise<T>;
   /**
-   * A transaction of one statement, which is sent together with its commit. It runs again after a conflict. When its answer is lost
-   * it rejects with `store_unavailable`: nobody knows whether it was committed. A second statement is refused.
+   * A transaction of one statement, which is sent together with its commit. Conflicts and lost answers are handled as in
+   * `transaction`. A second statement is refused.
    */
   statement<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

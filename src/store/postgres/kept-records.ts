@@ -2,8 +2,8 @@ import type { KeptRecords, RecordChange } from "../../core/ports/kept-records.ts
 import type { Database, Transaction } from "./database.ts";
 
 /**
- * Keeps each record in a row. A process that starts with an empty database makes the missing records. Where several do so at once,
- * all read the records of the first.
+ * Keeps each record in a row. Processes that start with an empty database make the missing records. All then read those of the
+ * first.
  *
  * @param place of the database, for people
  */
@@ -51,7 +51,7 @@ export function createKeptRecords(database: Database, place: string): KeptRecord
   };
 }
 
-/** Ends a transaction of changes that cannot all be made. */
+/** Ends a transaction whose changes cannot all be made. */
 class Changed extends Error {}
 
 async function changeOne(tx: Transaction, { name, from, to }: RecordChange): Promise<boolean> {

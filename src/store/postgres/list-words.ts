@@ -8,19 +8,18 @@ import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm, toTermQue
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect as sql } from "./tx.ts";
 
-/** The columns of an alert in a list. */
 const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
   a.dropped, a.repeat_of, a.facts, a.alert_key`;
 
-/** The most parts of the search index that one statement asks for one word. */
+/** Parts of the search index that one statement asks for one word. */
 const mostParts = 256;
-/** The most parts of the index that are asked whether a word occurs exactly: for all words together, and for one word. */
+/** Parts of the index that are asked whether a word occurs exactly: for all words together, and for one word. */
 const mostAsked = 128;
 const partsAsked = 64;
-/** One would be enough. With a limit of one, the planner expects an early match without the index, and reads on for a second. */
+/** One would be enough. With a limit of one the planner expects an early match without the index, and reads for a second. */
 const manyOfWord = 64;
 
-/** The most statements that a connection keeps prepared. Common ones come first. A rare one is planned each time. */
+/** Statements that a connection keeps prepared. Common ones come first. A rare one is planned each time. */
 const mostPrepared = 100;
 
 /** A step includes the way to the database. */
@@ -29,7 +28,7 @@ const step = { shortMs: 8, longMs: 24 };
 export function createListWords(read: Pick<Reading, "query" | "row" | "unordered">): ListWords<readonly Term[]> {
   const prepared = new Set<string>();
 
-  /** Planning a page anew takes as long as reading it. */
+  /** Planning a page takes as long as reading it. */
   function isPrepared(text: string): boolean {
     if (prepared.size < mostPrepared) prepared.add(text);
     return prepared.has(text);
@@ -40,7 +39,7 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
     // Each driver has one index.
     driversOf: (query) => driversOf(sql, query),
     unindexed: (column) => column,
-    // For one alert, whose words answer faster than their index.
+    // For one alert: its words answer faster than their index.
     matches: (terms, add) =>
       `EXISTS (SELECT 1 FROM alert_words w WHERE w.seq = a.seq AND ${hasTexts(terms, add).join(" AND ")} OFFSET 0)`,
     // The other columns of a page are read once its alerts are known.
@@ -63,7 +62,7 @@ export function createListWords(read: Pick<Reading, "query" | "row" | "unordered
       return { from, below: last + 1 };
     },
 
-    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well. */
+    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word too. */
     async toFind(words): Promise<Find<readonly Term[]>> {
       const folded = words.map((word) => ({ words: foldWords(word), isBeginning: false }));
       if (folded.some(({ words }) => words.length === 0)) return () => undefined;
@@ -89,7 +88,7 @@ async function occur({ query }: Pick<Reading, "query">, terms: readonly Term[]):
   return rows.map(({ occurs }) => occurs);
 }
 
-/** The beginning of a window. A wide one begins with a part of the search index, since a part can only be asked as a whole. */
+/** Where a window begins. A wide one begins with a part of the search index, since a part can only be asked as a whole. */
 function startOfPart(below: number, width: number): number {
   const seq = Math.max(0, below - width);
   return width < alertsPerTerm ? seq : Math.floor(seq / alertsPerTerm) * alertsPerTerm;
@@ -97,10 +96,7 @@ function startOfPart(below: number, width: number): number {
 
 const alertOf = (seq: string) => `CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = ${seq} OFFSET 0) a`;
 
-/**
- * Compared as one value, so that the plan uses this index for the order. Otherwise it may walk all alerts, when it takes the few
- * wanted rows for many.
- */
+/** Compared as one value, so that the plan uses this index for the order. Otherwise a plan may walk all alerts. */
 const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from, below }, add) => {
   const values = Object.values(columns).map(add);
   const row = [...Object.keys(columns), ...positions].map((column) => `${name}.${column}`);
@@ -138,7 +134,7 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
           where: ["alert_seq IS DISTINCT FROM before"],
         };
       const same = [...Object.keys(driver.columns).map((column) => `d.${column} = o.${column}`), ...own].join(" AND ");
-      // Takes the last of several deliveries of an alert. DISTINCT would read all rows before it gives the first.
+      // Takes the last delivery of each alert. DISTINCT would read all rows before it gives the first.
       const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
          WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
       return {
@@ -169,8 +165,8 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
 }
 
 /**
- * The limit as a constant, rounded up: a plan that is kept for any limit would expect a tenth of all rows instead of a few. Rows
- * beyond the limit are not read, since the exact limit is around it.
+ * The limit as a constant, rounded up. A plan that is kept for any limit would expect a tenth of all rows. Rows beyond the limit
+ * are not read, since the exact limit is around it.
  */
 function limited(list: string, limit: number, add: Add): string {
   const atMost = 4 ** Math.max(2, Math.ceil(Math.log(limit) / Math.log(4)));
@@ -193,8 +189,8 @@ function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): st
 }
 
 /**
- * Checked first, in the index of severities where the log is long. A destination without alerts of this severity is then done
- * before its other deliveries and their alerts, on many pages, are read.
+ * Checked first, in the index of severities where the log is long. For a destination without alerts of this severity, nothing
+ * else is then read.
  */
 function severityOfDelivery({ severity }: AlertQuery, add: Add): string[] {
   if (severity === undefined) return [];

@@ -11,8 +11,8 @@ import { createStepCounter } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
 
 /**
- * Reads the log. Every filter has an index that ends in the alert's position. Rows that are read together come from one statement,
- * so they are of one moment.
+ * Reads the log. Every filter has an index that ends in the alert's position. Rows that are read together come from one
+ * statement, so they show one moment.
  */
 export function createLog(
   database: Pick<Database, "read">,

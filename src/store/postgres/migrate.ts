@@ -7,15 +7,15 @@ import { hasTable, inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
 
 /**
- * Relays of two versions run on one database while they are upgraded one after the other. A migration therefore only adds. Its line
- * `-- Runs with code of N and newer.` names the oldest code that can still run and start on the result (without the line: only its
- * own). The column `migrations.oldest_code` tells that code, which does not have the file. A migration that changes several
- * existing tables has a line `-- Locks first: a, b.`: it locks them together before it begins.
+ * Relays of two versions run on one database during an upgrade, so a migration only adds. Its line `-- Runs with code of N and
+ * newer.` names the oldest code that can still run and start on the result (without the line: only its own). The column
+ * `migrations.oldest_code` says it to that code, which lacks the file. A migration that changes several existing tables has a
+ * line `-- Locks first: a, b.`: it locks them together before it begins.
  */
 export interface Migration extends NumberedFile {
-  /** Code with migrations up to this number also runs on it. */
+  /** The oldest code that also runs on it. */
   oldestCode: number;
-  /** The existing tables that it changes. Needed where it changes more than one. Default: none. */
+  /** Existing tables that it changes. Needed for more than one. Default: none. */
   locks?: string[];
 }
 
@@ -25,9 +25,9 @@ const folder = new URL("./migrations/", import.meta.url);
 const lock = 8_072_401_173;
 
 /**
- * Accepting and delivering wait behind a migration that waits for a lock. The migration therefore waits only for a moment, lets
- * them through, and tries again for longer. The longest try is a time that senders can bear. It is longer than the second after
- * which the server ends a deadlock (`deadlock_timeout`) and makes autovacuum give way.
+ * Accepting and delivering wait behind a migration that waits for a lock. It therefore waits only for a moment, lets them
+ * through, and tries again for longer. Senders can bear the longest try. It is longer than the second after which the server ends
+ * a deadlock (`deadlock_timeout`) and makes autovacuum give way.
  */
 const shortestTryMs = 300;
 const longestTryMs = 2_000;
@@ -35,19 +35,19 @@ const longestTryMs = 2_000;
 export interface MigrateOptions {
   /** Default: the files in the folder `migrations` next to this file. */
   migrations?: Migration[];
-  /** The caller is moving a log in or out: every other process is refused until that is done. Default false. */
+  /** The caller is moving a log in or out. Every other process is refused until that is done. Default false. */
   isMoving?: boolean;
-  /** How long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
+  /** How long to try to get a migration's locks. Default: 60,000. Milliseconds. */
   tryForMs?: number;
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own, and one relay after the other when several
- * start at once. Relays of earlier versions run meanwhile.
+ * Brings the database to the newest version, each step in a transaction of its own, one relay after the other. Relays of earlier
+ * versions run meanwhile.
  *
- * @throws AppError `store_too_new` for a database on which this code cannot run any more, before anything is written;
- * `store_unavailable` when others do not release a table. An error that names the file when its SQL fails: the database is then as
- * it was before that step.
+ * @throws AppError `store_too_new` for a database on which this code cannot run, before anything is written. `store_unavailable`
+ * when others do not release a table. An error that names the file when its SQL fails: the database is then as it was before that
+ * step.
  */
 export async function migrate(client: pg.Client, options: MigrateOptions = {}): Promise<void> {
   const { migrations = readMigrations(), isMoving = false, tryForMs = 60_000 } = options;
@@ -57,7 +57,7 @@ export async function migrate(client: pg.Client, options: MigrateOptions = {}): 
 }
 
 /**
- * Checks the schema for a process that only reads, and changes nothing.
+ * For a process that only reads. Changes nothing.
  * @throws AppError `store_too_new`, or `failed` for a database that is not up to date.
  */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
@@ -70,7 +70,7 @@ export async function requireNewest(client: pg.Client, migrations: Migration[] =
   });
 }
 
-/** The numbered SQL files, in their order. A missing number is a broken installation. */
+/** In order. A missing number is a broken installation. */
 export function readMigrations(from: URL = folder): Migration[] {
   return readNumberedFiles(from, "postgres").map((file) => {
     const { number, sql } = file;
@@ -94,7 +94,7 @@ async function migrateOnce(client: pg.Client, migrations: Migration[], tryForMs:
     } catch (error) {
       if (!isLocked(error) && !isConflict(error)) throw error;
       if (performance.now() > until) throw locked(error, await findHolder(client));
-      // Both locks are released for about as long as others have waited: those on tables, and the one on migrations.
+      // Both locks, on tables and on migrations, are free for about as long as others have waited.
       await sleep(tryMs * (0.5 + Math.random()));
     }
   }
@@ -103,7 +103,7 @@ async function migrateOnce(client: pg.Client, migrations: Migration[], tryForMs:
 /** One transaction, while no other relay migrates. */
 function alone<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   return inTransaction(client, async () => {
-    // Set in the transaction, so that it works through a pooler, which keeps no settings of a session.
+    // Set in the transaction: a pooler keeps no settings of a session.
     await client.query("SET LOCAL statement_timeout = 0");
     await client.query("SELECT pg_advisory_xact_lock($1)", [lock]);
     return work();
@@ -133,8 +133,8 @@ async function run(
 }
 
 /**
- * The order in which the relay's own transactions mostly lock these tables: a later transaction waits at the first table, and holds
- * none of the next. A few lock in another order. They end the try, or the server ends them and they run again.
+ * The order in which the relay's transactions mostly lock these tables. A later transaction thus waits at the first table, and
+ * holds none of the next. A few lock in another order. They end the try, or the server ends them and they run again.
  */
 const lockOrder = (
   "lanes alerts deliveries requests attempts threads rings paces alert_changes tallies route_hours statistics_start " +
@@ -164,8 +164,9 @@ const addOldestCode = `DO $$ BEGIN
   END IF; END $$`;
 
 /**
- * The newest version of the database. 0 for a database that no Tocsin has written.
- * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not name this code as able to run on it.
+ * The version of the database. 0 for a database that no Tocsin has written.
+ * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not name this code as able to run on
+ * it.
  */
 async function requireKnown(client: pg.Client, newest: number): Promise<number> {
   if (!(await hasTable(client, "migrations"))) return 0;
@@ -185,7 +186,7 @@ async function requireKnown(client: pg.Client, newest: number): Promise<number> 
   );
 }
 
-/** Refuses a log that is only here in part, or that continues elsewhere: its waiting alerts would be lost, or sent twice. */
+/** Refuses a log that is only partly here, or continues elsewhere: waiting alerts would be lost, or sent twice. */
 async function refuseMoving(client: pg.Client): Promise<void> {
   const mark = await readMark(client);
   if (mark === undefined) return;

@@ -19,8 +19,8 @@ import { toWords } from "./search-terms.ts";
 const lock = 8_072_401_175;
 
 /**
- * Whether the table exists now. `to_regclass` answers from the session's cache of names, which a wait for an advisory lock does not
- * renew. It missed a table that another relay had made meanwhile.
+ * Whether the table exists now. `to_regclass` asks the session's cache of names, which missed a table that another relay had just
+ * made.
  */
 export async function hasTable(client: pg.Client, name: string): Promise<boolean> {
   const asked = "SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)";
@@ -80,11 +80,11 @@ export class MovedDatabase implements MoveTarget {
   }
 
   /**
-   * Holds the lock until the connection ends. Work of a killed run, such as the making of an index, ends on the server within
-   * seconds, since the server checks whether the client still exists.
+   * Holds the lock until the connection ends. Work of a killed run, such as making an index, ends within seconds, since the
+   * server checks whether the client still exists.
    */
   async lock(pause: () => Promise<void>): Promise<void> {
-    // The setting fails on systems that cannot check this.
+    // Fails on systems that cannot check this.
     await this.ask("SET client_connection_check_interval = '1s'").catch(() => {});
     for (let tries = 0; tries < 80; tries += 1) {
       if (await this.#one<boolean>("SELECT pg_try_advisory_lock($1)", [lock])) return;
@@ -108,7 +108,7 @@ export class MovedDatabase implements MoveTarget {
     await this.ask("DROP TABLE IF EXISTS moves");
   }
 
-  /** The relays that are announced as running on it. */
+  /** Announced relays whose lease is not over. */
   async listAlive(): Promise<string[]> {
     const rows = await this.ask("SELECT name FROM relays WHERE gone_at > clock_timestamp() ORDER BY name");
     return rows.map(([name]) => name as string);
@@ -126,7 +126,7 @@ export class MovedDatabase implements MoveTarget {
     return found;
   }
 
-  /** The numbers of rows in tables that show that somebody has used the log. */
+  /** Rows in tables that show that somebody has used the log. */
   async countKept(): Promise<[table: string, rows: number][]> {
     const found: [string, number][] = [];
     for (const name of ["alerts", "requests", "deliveries", "refused_requests", "mutes"])
@@ -134,7 +134,7 @@ export class MovedDatabase implements MoveTarget {
     return found.filter(([, count]) => count > 0);
   }
 
-  /** The work for the next relay: deliveries that wait or were under way, and alerts that wait for routing. */
+  /** Work for the next relay: deliveries that wait or were being sent, and unrouted alerts. */
   async countWaiting(): Promise<number> {
     const waiting = await this.#one<number>(
       `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL)
@@ -144,13 +144,13 @@ export class MovedDatabase implements MoveTarget {
   }
 
   /**
-   * Empties the tables, disables triggers and drops indexes, which `finish` makes anew from all rows: quicker than row by row. One
-   * transaction, which also writes the mark.
+   * Empties the tables, disables triggers and drops indexes in one transaction, and writes the mark. `finish` makes them from all
+   * rows, which is quicker than row by row.
    */
   prepare(mark: MoveMark): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.writeMark(mark);
-      // These tables describe positions of the former alerts, which are wrong for the new ones.
+      // These tables have positions of the former alerts.
       await this.ask(`TRUNCATE ${[...emptied, "readings", "late_spans"].join(", ")}`);
       await this.#setTriggers("DISABLE");
       const indexes = await this.ask(
@@ -201,7 +201,7 @@ export class MovedDatabase implements MoveTarget {
     );
   }
 
-  /** Also moves the sequences behind the copied rows, and lets the planner analyze the tables. */
+  /** Also moves the sequences behind the copied rows, and analyzes the tables for the planner. */
   async finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void> {
     const indexes = await this.#readIndexes();
     for (const [made, definition] of indexes.entries()) {
@@ -223,7 +223,7 @@ export class MovedDatabase implements MoveTarget {
           `SELECT setval(pg_get_serial_sequence('${name}', 'seq'), greatest(1, (SELECT coalesce(max(seq), 0) FROM ${name})),
              EXISTS (SELECT FROM ${name}))`,
         );
-      // From now on each lane's fence is higher than the claims of the former process.
+      // Each later fence is higher than the claims of the former process.
       await this.ask(
         `SELECT setval('lane_fences', greatest(1, (SELECT coalesce(max(fence), 0) FROM lanes),
            (SELECT coalesce(max(claim_fence), 0) FROM deliveries)))`,
@@ -240,7 +240,7 @@ export class MovedDatabase implements MoveTarget {
     await this.finish(async () => {});
   }
 
-  /** Replaces all kept records by these: generated secrets, and the registration of setup. See `KeptRecords`. */
+  /** Generated secrets, and what setup has registered. See `KeptRecords`. */
   replaceKept(records: readonly (readonly [name: string, content: string])[]): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.ask("DELETE FROM kept_records");

@@ -11,25 +11,25 @@ export interface NoticesDeps {
   look(): Promise<unknown>;
   /** Opens a connection that listens. Absent: none can be opened. */
   openListener?(): Promise<pg.Client>;
-  /** The listener has an address of its own (`DATABASE_LISTEN_URL`). */
+  /** Whether the listener has an address of its own (`DATABASE_LISTEN_URL`). */
   hasListenUrl: boolean;
   hub: SignalHub;
-  /** The name of this relay among the relays of the database. */
+  /** This relay's name among the relays of the database. */
   self: string;
-  /** Called once the way of hearing is known, and with each change. Default: nobody hears of it. */
+  /** Called when the way of hearing is known, and with each change. */
   onHearing?(hearing: Hearing): void;
 }
 
 const channel = "tocsin";
-/** Commits of this time reach the other relays in one message. */
+/** Commits within this time reach the other relays in one message. */
 const tellEveryMs = 20;
 /** The same for changes that only pages wait for. */
 const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes and more. */
 const mostBytes = 7_500;
-/** The pause before a message that failed is sent again. */
+/** The pause before a failed message is sent again. */
 const tellAgainMs = 1_000;
-/** How often the listening connection is asked whether it still answers, and how long the answer is waited for. */
+/** How often the listening connection is asked whether it answers, and for how long. */
 const lookEveryMs = 3_000;
 const lookWithinMs = 4_000;
 /** While nothing is heard, the relay looks at everything once in this time. */
@@ -38,8 +38,8 @@ const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
 /**
- * The signals that other relays hear. Accepted alerts are not among them, since the relay that accepts an alert routes it. `left`
- * is for the alerts that it leaves to them.
+ * The signals that other relays get. Accepted alerts are not among them, since the relay that accepts an alert routes it. `left`:
+ * alerts that a relay leaves to the others.
  */
 const flags = ["changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
@@ -50,7 +50,7 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 
 /**
  * Carries the signals of commits to the other relays. They are sent outside the transaction, since transactions with a NOTIFY
- * commit one after another. A listener that was away has missed signals, so it looks at everything when it is back.
+ * commit one after another. A listener that was away has missed signals, so it then looks at everything.
  */
 export class Notices {
   readonly #ending = new AbortController();
@@ -81,7 +81,7 @@ export class Notices {
     return this.#hearing;
   }
 
-  /** Tells this process of a commit at once, and the other relays soon. */
+  /** Signals a commit in this process at once, and to the other relays soon. */
   tell(notes: Notes): void {
     emitNotes(this.deps.hub, notes);
     const waiting = this.#waiting;
@@ -89,7 +89,7 @@ export class Notices {
     if (hasNews(waiting)) this.#tellFrom(this.#lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
   }
 
-  /** Sends the signals that are left. */
+  /** Sends the remaining signals. */
   async close(): Promise<void> {
     this.#ending.abort();
     if (this.#telling !== undefined) await this.#tellOthers();
@@ -128,7 +128,7 @@ export class Notices {
     try {
       for (const text of writeMessages(self, told)) await send(channel, text);
     } catch {
-      // The statements that write report the trouble of the database.
+      // Statements that write report the trouble of the database.
       addNotes(this.#waiting, told);
       if (!this.#isEnding()) this.#tellFrom(performance.now() + tellAgainMs);
     }
@@ -200,7 +200,7 @@ export class Notices {
         opened = await open();
         await this.#listen(opened, isFirst);
       } catch (error) {
-        // Where statements fail too, the whole database is away.
+        // If statements fail too, the whole database is away.
         if (this.deps.hasListenUrl && !this.#isEnding() && (await this.#isThere()))
           this.#note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
       }

@@ -8,22 +8,22 @@ import type { OneRow, Reading } from "./reading.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect } from "./tx.ts";
 
-/** The most changes since the last look that are read. With more, everything is counted anew. */
+/** Changes since the last look that are read. With more, everything is counted anew. */
 const mostChanges = 5_000;
 
-/** The problems of a step, kept for as long as none of its alerts changes. */
+/** The problems of a step, kept as long as none of its alerts changes. */
 interface KeptProblems {
   problems: number;
   /** The alerts of the step: from the first `seq` on, and below the second. */
   low: number;
   high: number;
-  /** The number of a transaction: the count has all changes of the transactions before it. */
+  /** A transaction: the count has all changes of those before it. */
   upTo: bigint;
 }
 
 /**
- * Counts several steps in one statement. A step is a range of positions that is a little wider than its time, since the clocks of
- * relays may be apart. The number of problems in a past step is kept until one of its alerts changes.
+ * Counts several steps in one statement. A step is a range of positions, a little wider than its time, since the clocks of relays
+ * may differ. The problems of a past step are kept until one of its alerts changes.
  */
 export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCounter {
   const kept = new RecentMap<string, KeptProblems>(mostKept);
@@ -56,7 +56,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
       const found = await read.row(endsSince(since, high));
       const { newest, oldest, late, late_until } = found;
       upTo = BigInt(found.complete);
-      // While alerts of any time may still come, and once they have come, the kept counts of the past are wrong.
+      // While late alerts may come, and after they have come, the kept counts of the past are wrong.
       const isPastOther =
         late !== knownLate || (late_until !== null && timeOfId(late_until) > (newest ?? 0) - settledAfterMs);
       knownLate = late;
@@ -109,7 +109,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   };
 }
 
-/** The number of alerts with problems in each step, up to a limit. `$1`: the severity, or null for all. */
+/** The alerts with problems in each step, up to a limit. `$1`: the severity, or null for all. */
 const problemsOfSteps = `WITH steps AS MATERIALIZED (
     SELECT s.at, s.since, s.until, ${firstSince("s.first_id")} AS low, ${lastUntil("s.last_id")} + 1 AS high
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) s (at, since, until, first_id, last_id))
@@ -119,7 +119,6 @@ const problemsOfSteps = `WITH steps AS MATERIALIZED (
     WHERE a.received_at >= s.since AND a.received_at < s.until AND ($1::text IS NULL OR a.severity = $1)
     LIMIT ${mostCounted}) x) AS problems FROM steps s`;
 
-/** Greater than all numbers of transactions. */
 const lastTransaction = 2n ** 63n - 1n;
 
 interface EndsRow {

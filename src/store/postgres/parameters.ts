@@ -3,8 +3,8 @@ import { columnTypes } from "../tables.ts";
 export const typeNames = columnTypes.postgres;
 
 /**
- * Prepares a text from outside for a column of type `text`, which takes all characters but U+0000: that becomes U+FFFD. JSON needs
- * no such change, since `JSON.stringify` escapes the character.
+ * For a column of type `text`, which takes all characters but U+0000: that becomes U+FFFD. JSON needs no change, since
+ * `JSON.stringify` escapes the character.
  */
 export const toText = (text: string): string => text.replaceAll("\0", "\ufffd");
 

@@ -4,25 +4,25 @@ import { isCrowded, toUnavailable } from "./store-error.ts";
 
 const shortestPauseMs = 100;
 const longestPauseMs = 1_000;
-/** For this time the pool opens no more connections than the server gave. */
+/** How long the pool opens no more connections than the server gave. */
 const crowdedForMs = 10_000;
 
-/** The errors of callers that are refused while the server counts as away. They are no news, since nothing was asked. */
+/** Errors of callers that are refused while the server counts as away. They are no news, since nothing was asked. */
 export const reasonsOfAway = new WeakSet<object>();
 
 export interface Pool {
-  /** A connection that can be used. Callers get one in the order in which they ask. */
+  /** A usable connection. Callers get one in the order in which they ask. */
   take(): Promise<pg.PoolClient>;
   /**
-   * Counts the server as away, and cuts all connections that have received nothing since `silentSince`. Otherwise each next caller
-   * would wait as long on one of them.
+   * Counts the server as away, and cuts all connections that have received nothing since `silentSince`. Otherwise each next
+   * caller would wait as long on one of them.
    * @param silentSince as `performance.now()` gives it
    */
   drop(silentSince: number, reason: unknown): void;
   end(): Promise<void>;
 }
 
-/** The message of pg-pool when no connection became free in time. */
+/** Whether no connection became free in time: pg-pool's message. */
 const isQueueTimeout = (error: unknown): boolean =>
   (error as Error | undefined)?.message === "timeout exceeded when trying to connect";
 
@@ -37,8 +37,8 @@ const busy = () =>
  * A pool of connections. While the server is away, it is tried at growing intervals, and callers in between are refused at once.
  * When the server gives fewer connections than the pool may have, the pool works with those.
  *
- * @param other is used while the server gives this pool, which is for what people read, no connection at all. When all connections
- * are taken for too long, the database is busy. Default: none, and the server then counts as away
+ * @param other another pool for the time in which the server gives this one no connection. Set for the pool for what people read.
+ * Default: none, and the server then counts as away
  */
 export function createPool(
   settings: pg.PoolConfig & { max: number },
@@ -59,7 +59,7 @@ export function createPool(
     onAway(away.reason);
     return away.reason;
   };
-  // An idle connection has ended: the next caller gets another.
+  // An idle connection has ended. The next caller gets another.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
     client.on("error", () => {});
@@ -68,7 +68,7 @@ export function createPool(
     streamOf(client).on("data", hear);
   });
   pool.on("remove", (client) => heardAt.delete(client));
-  /** The way to another connection, after the server has refused one more. */
+  /** A connection of `other`, after the server has refused one here. */
   function takeOther(): Promise<pg.PoolClient> | undefined {
     if (heardAt.size === 0) return other?.take();
     pool.options.max = heardAt.size;

@@ -14,7 +14,7 @@ export interface OneRow<Row extends object> {
 export type Reading = ReturnType<typeof createReading>;
 
 /**
- * A statement for more rows is planned each time. Pages that wake together ask in one turn, each time in another number, and each
+ * A statement for more rows is planned each time. Pages that wake together ask in one turn, in varying numbers, and each
  * connection would keep a plan for each number.
  */
 const mostPrepared = 6;
@@ -55,7 +55,7 @@ export function createReading(read: Sql) {
   }
 
   /**
-   * Reads one row, as JSON. All reads of the same turn become one statement: one moment, and one way to the server. A read after
+   * Reads one row, as JSON. All reads of the same turn become one statement: one moment, one way to the server. A read after
    * `latest` waits for that.
    */
   function row<Row extends object>(one: OneRow<Row>): Promise<Row> {
@@ -73,10 +73,7 @@ export function createReading(read: Sql) {
   return {
     query,
     row,
-    /**
-     * Reads a row. No later read may show an earlier moment. On another connection a read might see less than a cursor that was
-     * asked for before it, and a change would be missed by both.
-     */
+    /** No later read may show an earlier moment. On another connection it might, and a change would then be missed by both. */
     latest<Row extends object>(one: OneRow<Row>): Promise<Row> {
       hasLatest = true;
       const latest = row(one);

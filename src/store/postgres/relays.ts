@@ -8,12 +8,12 @@ type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
 };
 
 /**
- * The relays that run on this database. Each has a row, whose end the database's clock decides.
+ * The relays that run on this database. Each has a row that ends by the database's clock.
  *
- * @param relayName of this process: a former process of that name is gone
+ * @param relayName of this process. A former process of that name is gone
  */
 export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {
-  /** The last announcement of what decides who routes and delivers. */
+  /** What the last announcement said about routing and delivering. */
   let told: string | undefined;
 
   return {

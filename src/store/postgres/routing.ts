@@ -6,9 +6,9 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting" | "recordRoutingFailure"> {
-  /** The relay whose alerts this process routes first, see `routed_by`. */
+  /** This process routes the alerts of this relay first, see `routed_by`. */
   relayName: string;
-  /** The id under which this process is announced: it is noted as the reader of alerts. */
+  /** The id under which this process is announced, and noted as the reader of alerts. */
   relayId: string;
 }
 
@@ -19,25 +19,24 @@ interface ListedRow extends UnroutedRow {
   is_ending?: boolean;
 }
 
-/** For this long no other relay gets the alerts that this one got. */
+/** How long no other relay gets the alerts that this one got. */
 const untilNext = "clock_timestamp() + interval '10 seconds'";
-/** When less time is left, it is extended with the next list. */
+/** When less time is left, the next list extends it. */
 const soon = "clock_timestamp() + interval '3 seconds'";
 const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(routed_by, '') = ${relay}`;
-/** The relay that is noted as the reader runs, as far as its lease says. */
+/** Whether the relay that is noted as the reader still runs, by its lease. */
 const isReaderAlive =
   "EXISTS (SELECT FROM relays WHERE relays.id = readings.reader AND relays.gone_at > clock_timestamp())";
 /**
- * No relay has routed the alert in time. An alert that another relay reads waits for longer than a relay's lease, until that relay
- * is surely dead or alive. If the alert kills its readers and the next one read it earlier, that one might die too before the first
- * death is known.
+ * No relay has routed the alert in time. An alert that another relay reads waits for longer than a lease, until that relay is
+ * surely dead or alive: an alert that kills its reader must not kill the next one before the first death is known.
  */
 const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
   AND (routing_until <= clock_timestamp() - interval '20 seconds' OR NOT EXISTS (
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
-/** The most alerts that a relay takes over at once from relays that have died or cannot keep up. */
+/** Alerts that a relay takes over at once from relays that have died or cannot keep up. */
 const mostTakenOver = 1_000;
-/** The most turns of giving up. Each gives up as many alerts. */
+/** Turns of giving up, each with as many alerts. */
 const mostTurns = 20;
 
 /**
@@ -49,18 +48,18 @@ export function createRouting(
   { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
 ) {
   /**
-   * The alerts that were given out and are not routed yet. Transactions become visible in the order of their commits, not of their
-   * positions: an alert before `after` that was never given out comes with the next list.
+   * Alerts that were given out and are not routed yet. Transactions become visible in the order of their commits, not of their
+   * positions. An alert before `after` that was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
-  /** False for a command next to the relay, which has the relay's name. */
+  /** False for a command that runs next to the relay, under the relay's name. */
   let isRouting = false;
   let isLeft = false;
   /** True at the start too. */
   let othersHaveLeft = true;
   /**
-   * Alerts up to this position may have been given to another process before this one. Later ones were accepted here: a process of
-   * this name begins when the former one has ended, since the folder is locked.
+   * Alerts up to this position may have been given to an earlier process. Later ones were accepted here: a process begins when
+   * the former one of its name has ended, since the folder is locked.
    */
   let foreignUpTo: number | undefined;
 
@@ -93,7 +92,7 @@ export function createRouting(
          RETURNING seq)
        SELECT CASE WHEN $3 THEN (SELECT CASE WHEN is_called THEN last_value END FROM alerts_seq_seq)
          ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
-      // Another process had this name before. An alert that it was storing when it was killed may be committed later.
+      // A killed process of this name may have been storing an alert, which is committed later.
       [relayName, relayId, foreignUpTo === undefined],
     );
     foreignUpTo = Math.max(foreignUpTo ?? 0, rows[0]?.upTo ?? 0);
@@ -161,9 +160,9 @@ export function createRouting(
 
   /**
    * Notes this process as the reader, before the alerts are read. Alerts that it has accepted itself are not noted, so the usual
-   * way of an alert costs nothing. An alert that kills every reader then ends one process more.
+   * way costs nothing. An alert that kills every reader then ends one process more.
    * @returns the alerts whose former reader runs no more. A reader that runs again after a freeze was not killed by them. When
-   * several relays list an alert, one gets it: otherwise one death would count twice.
+   * several relays list an alert, one gets it, or one death would count twice
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();
@@ -209,8 +208,8 @@ export function createRouting(
       return recorded;
     },
 
-    // An alert that another relay has taken over meanwhile fails or succeeds there. A killed process has also noted it in its
-    // file, and one death would count as two.
+    // An alert that another relay has taken over fails or succeeds there. A killed process has also noted it in its file, and one
+    // death would count twice.
     async recordRoutingFailure(alertSeqs, error, retryAt) {
       await database.transaction(async (tx) => {
         const { rows } = await tx.query<{ seq: number }>(
@@ -235,11 +234,11 @@ export function createRouting(
     ...desk,
     /** Whether this relay leaves the alerts that it accepts to the others. */
     isLeft: () => isLeft,
-    /** Other relays have left alerts, which the next list takes over. */
+    /** Other relays have left alerts. The next list takes them over. */
     noteLeft(): void {
       othersHaveLeft = true;
     },
-    /** Leaves the unrouted alerts to the other relays, when this one ends. */
+    /** For the end of this relay: leaves the unrouted alerts to the others. */
     async giveUpRouting(): Promise<void> {
       if (isRouting) await giveUp();
     },
@@ -248,6 +247,6 @@ export function createRouting(
 
 const openRequest = ({ content_type, body }: ListedRow) => ({
   contentType: content_type ?? undefined,
-  // Copied: the body is a part of the larger buffer of the connection.
+  // Copied: the body is a part of the connection's larger buffer.
   body: new Uint8Array(body ?? []),
 });

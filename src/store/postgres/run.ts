@@ -9,18 +9,18 @@ import type { Way } from "./server.ts";
 import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, lostCommit } from "./store-error.ts";
 
 /**
- * `read`: one statement that changes nothing. `single`: one that may. `statement`: one that does, and whose caller hears when its
- * outcome is unknown. `transaction`: several. Through a pooler each is a transaction.
+ * `read`: one statement that changes nothing. `single`: one that may. `statement`: one that does, and whose caller learns when
+ * the outcome is unknown. `transaction`: several. Through a pooler each is a transaction.
  */
 export type How = "read" | "single" | "statement" | "transaction";
 
 const mostTries = 6;
 /** More than the number of statements, so that each name is made once. */
 const mostNames = 1_000;
-/** The name of a prepared statement is the digest of its text. The server's log has the text as well. */
+/** A prepared statement is named by the digest of its text. */
 const nameOf = remember(mostNames, (text: string) => hash("sha1", text));
 
-/** The work surely had no effect and may run again: the reason lies in the server or the connection. */
+/** The work surely had no effect and may run again: the reason is in the server or the connection. */
 class Undone extends Error {
   constructor(readonly reason: unknown) {
     super("undone");
@@ -73,11 +73,11 @@ export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["
       work(query),
       ...(how === "read" ? [client.query("COMMIT")] : []),
     ]);
-    // When these fail the connection is gone, and the first statement fails as well.
+    // If these fail the connection is gone, and the first statement fails as well.
     begun.catch(() => {});
     ended?.catch(() => {});
     const value = await working.catch(async (error: unknown) => {
-      // A statement after a failed BEGIN fails too, and does not name the reason.
+      // A statement after a failed BEGIN fails too, without the reason.
       if ((error as { code?: unknown }).code === "25P02") await begun;
       throw error;
     });

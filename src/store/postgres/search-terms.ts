@@ -12,10 +12,10 @@ export interface Term {
   isBeginning: boolean;
 }
 
-/** Nobody types a longer word, and the index takes at most 2 KB. */
+/** The index takes at most 2 KB. */
 const longestWord = 200;
 
-/** The words of a text without case and accents, in their order. Words are letters and digits. Other characters separate them. */
+/** The words of a text in order, without case and accents. A word is letters and digits. */
 export function foldWords(text: string): string[] {
   const folded = isAscii(text)
     ? text.toLowerCase()
@@ -35,7 +35,7 @@ export function toWords(id: string, facts: AlertFacts): string {
   return toText(` ${foldWords(searchableText(id, facts)).join(" ")} `);
 }
 
-/** The query for the index that finds alerts with all terms, from `from` on and below `below`. */
+/** The query that finds alerts with all terms, from `from` on and below `below`. */
 export function toTermQuery(terms: readonly Term[], from: number, below: number): string {
   const first = Math.floor(from / alertsPerTerm);
   const last = Math.floor((below - 1) / alertsPerTerm);
@@ -51,5 +51,5 @@ export function queryOfPart(terms: readonly Term[], part: number | "#"): string 
   return `(${[...new Set(words)].join("&")})`;
 }
 
-/** The text that occurs in an alert's words where the term occurs. */
+/** The text that occurs in an alert's words where the term does. */
 export const textOfTerm = ({ words, isBeginning }: Term): string => ` ${words.join(" ")}${isBeginning ? "" : " "}`;

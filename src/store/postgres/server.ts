@@ -34,15 +34,15 @@ export type Way = ReturnType<typeof createWay>;
 /**
  * How the server is reached: directly, or through a pooler.
  *
- * A pooler shows itself by the process number of its connection, which differs from the server's. Poolers for transactions and for
- * sessions look and are treated alike. Settings of a session are then sent with each transaction, and so is the check of the
- * server: the pooler may have moved to another server, and a setting of one client lasts for the next one that gets the session.
+ * With a pooler, the process number of the connection differs from the server's. Poolers for transactions and for sessions are
+ * treated alike. Settings of a session and the check of the server are then sent with each transaction: the pooler may have moved
+ * to another server, and a setting of one client lasts for the next one that gets the session.
  */
 export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
-    // Shorter than `answerWithinMs`: a statement that waits for a frozen relay then succeeds and is not refused.
+    // Shorter than `answerWithinMs`: a statement that waits for a frozen relay then succeeds.
     idle_in_transaction_session_timeout: Math.round(answerWithinMs * 0.75),
     jit: "off",
     max_parallel_workers_per_gather: 0,
@@ -64,7 +64,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
     const refusal = refuse(server);
     if (refusal === undefined) return;
     const [what, hint] = refusal;
-    // A failover turns a standby into the primary by itself. The other faults are for people to mend.
+    // A failover turns a standby into the primary by itself. People have to mend other faults.
     const retryAfterMs = server.is_standby ? 5_000 : undefined;
     throw new AppError("store_unavailable", `${place} cannot be used: ${what}.`, { hint, retryAfterMs });
   }
@@ -85,7 +85,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
       requireSafe(server);
       if (!isPooled) await client.query(set("SET"));
     },
-    /** Sent at once, with the next statement. Rejects where the server must not be used. */
+    /** Sent together with the next statement. Rejects where the server must not be used. */
     async begin(client: pg.PoolClient): Promise<void> {
       if (!isPooled) {
         await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");

@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 export interface Shared<Call, Answer> extends Pick<BatchingOptions<Call, Answer>, "most" | "weightOf"> {
-  /** The answer to each call, in their order. Undefined: the call is to be made alone. */
+  /** The answer to each call, in order. Undefined: the call is to be made alone. */
   makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
   makeAlone(call: Call): Promise<Answer>;
   /** Called once the callers have these answers. */
@@ -14,7 +14,7 @@ export interface Shared<Call, Answer> extends Pick<BatchingOptions<Call, Answer>
 }
 
 /**
- * Calls that come while a transaction is under way share the next one: a commit, a statement and a counted row cost more than their
+ * Calls that come while a transaction runs share the next one: a commit, a statement and a counted row cost more than their
  * content. A call that breaks a rule fails alone.
  */
 export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {

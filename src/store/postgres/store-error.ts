@@ -1,26 +1,26 @@
 import { AppError } from "../../core/errors.ts";
 import { nameNetworkCode } from "../../ground/net/network-code.ts";
 
-/** SQLSTATEs of a transaction that the server ended in favour of another: it may well succeed when it runs again. */
+/** SQLSTATEs of a transaction that the server ended in favour of another. It may succeed when it runs again. */
 const codesOfConflict = new Set(["40001", "40P01"]);
 
-/** Codes of a server that shuts down, starts, has become a standby, or takes no more connections. */
+/** A server that shuts down, starts, has become a standby, or takes no more connections. */
 const codesOfAway = /^(08|57P|53300|25006|25P0[34])/;
 
-/** Codes of faults in the server, the role or the room, not in a statement. */
+/** Faults in the server, the role or the room, not in a statement. */
 const codesOfTrouble = /^(08|25006|25P0[34]|28|3D|42501|53|55P03|57|58|XX)/;
 
 export const isConflict = (error: unknown): boolean => codesOfConflict.has(sqlStateOf(error) ?? "");
 
-/** The server has answered, so the statement has had no effect. */
+/** The server has answered, so the statement had no effect. */
 export const isAnswered = (error: unknown): boolean => {
   const code = sqlStateOf(error);
   return code !== undefined && !codesOfAway.test(code);
 };
 
 /**
- * A migration of another version has changed the result of a prepared statement. The statement was not run, and is prepared anew on
- * another connection. Recognized by the server's routine, since its messages are in the server's language.
+ * A migration of another version has changed the result of a prepared statement. It was not run, and is prepared again on another
+ * connection. Recognized by the server's routine, since messages are in the server's language.
  */
 export const isOutdatedPlan = (error: unknown): boolean =>
   sqlStateOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
@@ -28,7 +28,7 @@ export const isOutdatedPlan = (error: unknown): boolean =>
 /** Another session has held a lock for too long. */
 export const isLocked = (error: unknown): boolean => sqlStateOf(error) === "55P03";
 
-/** The fault lies in the connection or the server, not in the statement or our code: the connection cannot be used any more. */
+/** The fault is in the connection or the server: the connection cannot be used any more. */
 export function isOfConnection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
   if (isOutdatedPlan(error)) return true;
@@ -37,7 +37,7 @@ export function isOfConnection(error: unknown): boolean {
   return isOfSystem || /^(Connection terminated|Query read timeout|Client (has|was))/.test(message);
 }
 
-/** The server was a primary when the connection was made. The statement has had no effect. */
+/** The server was a primary when the connection was made. The statement had no effect. */
 export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === "25006";
 
 /** The server gives no more connections: to anybody, to this database or to this role. */
@@ -46,8 +46,8 @@ export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "533
 export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
 
 /**
- * The error of the port: `store_unavailable` for faults of the server, its disk or the way to it. A bug stays as it is. No message
- * of the server or of a socket holds the password.
+ * The port's error: `store_unavailable` for faults of the server, its disk or the way to it. A bug stays as it is. No message of
+ * the server or of a socket holds the password.
  */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -56,7 +56,7 @@ export function toStoreError(error: unknown): unknown {
   return isTrouble ? toUnavailable(error) : error;
 }
 
-/** As `toStoreError`, for places where an error cannot be a bug: each comes from the server or the connection. */
+/** Like `toStoreError`, where no error can be a bug. */
 export function toUnavailable(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const [message, hint] = explain(error);
@@ -101,18 +101,18 @@ function explain(error: unknown): [message: string, hint: string] {
   ];
 }
 
-/** Whether the server has committed is unknown: a resend with the same key finds out. */
+/** Whether the server has committed is unknown. A resend with the same key finds out. */
 export function lostCommit(error: unknown): AppError {
   const message = `The database was lost while it stored a change (${describe(error)}): whether it has is unknown.`;
   const hint = "Send it again with the same idempotency key: what was stored is not stored twice.";
   return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs: 5_000 });
 }
 
-/** Codes of a server that is starting, shutting down or full for now, and of a broken network. */
+/** A server that is starting, shutting down or full for now, or a broken network. */
 const passingCodes =
   /^(08|57P|53|25006|ECONN(REFUSED|RESET|ABORTED)$|E(HOST|NET)(UNREACH|DOWN)$|ETIMEDOUT$|EPIPE$|EAI_AGAIN$)/;
 
-/** Waiting may help. An address, credentials and settings are for people to mend. */
+/** Whether waiting may help. People have to mend an address, credentials and settings. */
 function isPassing(error: unknown): boolean {
   const { code, message = "", errors } = (error ?? {}) as { code?: unknown; message?: string; errors?: unknown[] };
   if (errors?.length) return errors.some(isPassing);
@@ -130,7 +130,7 @@ export function toOpenError(error: unknown, place: string): unknown {
   return new AppError("store_unavailable", message, { hint: hintOf(error, code), cause: error, retryAfterMs });
 }
 
-/** Only the server's message says which limit it is, and it may be in another language. Then all limits are named. */
+/** Only the server's message says which limit it is. If that is in another language, all limits are named. */
 function hintOfLimit(error: unknown): string {
   const text = describe(error);
   const ofRole = "the role's (`ALTER ROLE … CONNECTION LIMIT …`)";

@@ -23,20 +23,17 @@ import { bindShared, postgresDialect } from "./tx.ts";
 
 export interface PostgresStoreOptions
   extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
-  /** The name under which this relay claims alerts to route: the same after a restart, and different from other relays. */
+  /** The name under which this relay claims alerts to route. The same after a restart, and different from other relays. */
   relayName: string;
   /** The id under which this process is announced. Default: a new one, for a process that is not announced. */
   relayId?: string;
   /** The schema must exist already, and is not changed. Default false. */
   isExisting?: boolean;
-  /**
-   * Another address of the same database, for `LISTEN` alone, where `url` leads through a pooler. Default: `url`, where it can
-   * carry `LISTEN`.
-   */
+  /** The same database for `LISTEN` alone, where `url` leads through a pooler. Default: `url`, where it can carry `LISTEN`. */
   listenUrl?: string;
   /** See `NoticesDeps`. */
   onHearing?(hearing: Hearing): void;
-  /** Is given the error that a listener of `subscribe` throws. Default: nobody hears of it. */
+  /** Called with the error that a listener of `subscribe` throws. */
   onListenerFailed?(topic: SignalTopic, error: unknown): void;
 }
 
@@ -46,8 +43,8 @@ export type PostgresDatabase = Awaited<ReturnType<typeof openPostgresDatabase>>;
 /**
  * Connects, and brings the schema up to date.
  *
- * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be used,
- * `config_invalid` for a wrong address.
+ * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be
+ * used, `config_invalid` for a wrong address.
  */
 export async function openPostgresDatabase(options: PostgresStoreOptions) {
   const { relayName, isExisting = false, listenUrl, onHearing, onListenerFailed, ...ofConnections } = options;
@@ -92,11 +89,10 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
   await opened.ready;
   return {
     ...connections,
-    /** The start of the process by the database's clock, ISO 8601. */
+    /** ISO 8601, by the database's clock. */
     startedAt,
     subscribe: hub.subscribe,
     hearing: () => ({ ...opened.hearing(), isPooled: connections.isPooled() }),
-    /** Tells this process that alerts were accepted. */
     emitAccepted: () => hub.emit("accepted", undefined),
     async close(): Promise<void> {
       await connections.settled();
@@ -106,11 +102,11 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
   };
 }
 
-/** Every port, the housekeeping that PostgreSQL does not do by itself, and the records that SQLite keeps in files. */
+/** Every port, with the housekeeping that PostgreSQL does not do itself, and the records that SQLite keeps in files. */
 export type PostgresStore = Store & SharedAllowances & Required<Pick<Store, "maintain" | "kept" | "standbys">>;
 
 /**
- * Opens only the kept records, for a command or before there is a relay.
+ * Only the kept records, for a command or before there is a relay.
  *
  * @throws as `openPostgresDatabase` does.
  */
@@ -174,7 +170,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     async close() {
       await settled();
-      // While the database is away this fails, and the others wait until this relay's time for its alerts is over.
+      // Fails while the database is away. The others then wait until this relay's time for its alerts is over.
       await giveUpRouting().catch(() => {});
       await database.close();
     },

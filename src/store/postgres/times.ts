@@ -1,12 +1,12 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 
-/** The clocks of relays on one database may be this far apart, and positions follow none of them. */
+/** The clocks of relays on one database may differ by this much, and positions follow none of them. */
 const mostApartMs = 10 * 60_000;
 const slotMs = 10 * 60_000;
 
 /**
- * An alert's id begins with the time when its relay made it, by that relay's clock: never before the alert came, and at most
- * `mostBehindMs` and a second later. The ids narrow the walk, and the alert's own time decides.
+ * An alert's id begins with the time at which its relay made it, by that relay's clock: at most `mostBehindMs` and a second after
+ * the alert came. Ids narrow the walk, and the alert's own time decides.
  */
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
@@ -18,7 +18,7 @@ export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toI
 ];
 
 /**
- * The place after the last alert that came, and was stored, before the time. The first alert since the time is no such place: it
+ * The place after the last alert that came and was stored before the time. The first alert since the time is no such place: it
  * may have been stored after others of its time.
  */
 export const firstSince = (place: string) =>

@@ -35,7 +35,7 @@ interface PreparedInsertion {
 
 interface Compiled {
   sql: string;
-  /** The names of the given values, in the order of the parameters. */
+  /** The given values, in the order of the parameters. */
   names: readonly string[];
 }
 
@@ -71,7 +71,7 @@ function toLook(text: string, given: Given): Compiled {
   };
 }
 
-/** The given lanes whose fences are held. They stay held until the step's transaction has ended. */
+/** The given lanes whose fences are held. They stay held until the transaction has ended. */
 const heldLanes = (which: WhichLanes) => `
   held AS MATERIALIZED (
     SELECT lanes.fence FROM lanes JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)
@@ -156,7 +156,7 @@ export const postgresDialect: Dialect = {
   step: (options) => ({ given: options.given, prepared: toStep(options) }),
 };
 
-/** The `Tx` of a shared transaction, over the statements of this driver. */
+/** The `Tx` of a shared transaction, over this driver's statements. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
     notes,

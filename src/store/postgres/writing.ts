@@ -17,12 +17,12 @@ import { toArrays, typeNames } from "./parameters.ts";
 
 type Typed = readonly [name: string, type: string];
 
-/** For this long only the relay that accepted an alert routes it, by the database's clock. */
+/** How long only the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
 /**
- * The time of routing is normally the time when the relay asked. Where the server got the statement this much later, as over a
- * connection that hung, it is the server's time.
+ * The time of routing is when the relay asked. If the server got the statement this much later, as over a connection that hung,
+ * it is the server's time.
  */
 const hungMs = 500;
 
@@ -96,7 +96,7 @@ interface WrittenRow {
 
 const toWritten = (rows: readonly WrittenRow[]): Written => new Map(rows.map(({ id, seq }) => [id, seq]));
 
-/** All bodies go as one block of bytes, which the server cuts. As members of an array they would go as hexadecimal text. */
+/** All bodies go as one block of bytes, which the server cuts. In an array they would go as hexadecimal text. */
 function storing(columns: readonly Typed[]): string {
   const requestNames = namesOf(requestColumns).join(", ");
   const names = namesOf(columns);
@@ -163,7 +163,7 @@ export async function storeRequests(
 
 /**
  * A parameter's value for the alert `a`, whose place in the ascending `$1` is found by binary search. With a join, a planner that
- * expects one row compares each alert with each of the list. For a hundred alerts that took half the statement's time.
+ * expects one row compares each alert with each of the list: half the time for a hundred alerts.
  */
 const givenFor = (type: string, index: number) => `($${index + 2}::${type}[])[width_bucket(a.seq, $1::bigint[])]`;
 const routeText = `
@@ -175,7 +175,7 @@ const routeText = `
   ${following(2 + routedColumns.length)}
   SELECT id, seq FROM routed UNION ALL SELECT id, seq FROM made`;
 
-/** Routes stored alerts; see `Tx.routeAlerts`. */
+/** See `Tx.routeAlerts`. */
 export async function routeAlerts(sql: Sql, alerts: readonly RoutedAlert[], notes: Notes): Promise<Written> {
   const inOrder = alerts.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
   const { rows } = await sql.query<WrittenRow>(routeText, [

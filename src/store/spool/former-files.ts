@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
 
 /*
- * The form of a spool before it was a database: numbered files. A file has 16 bytes that name its format, 16 random bytes, and then
- * its records. A record has the same 16 random bytes, the length of its content, 16 bytes of the hash of both, and the content. The
- * content is the length of the fields' JSON, that JSON, and the body. Lengths have 4 bytes, the highest first.
+ * The form of a spool before it was a database: numbered files. A file has 16 bytes that name its format, 16 random bytes, and
+ * then its records. A record has the same 16 random bytes, the length of its content, 16 bytes of the hash of both, and the
+ * content. The content is the length of the fields' JSON, that JSON, and the body. Lengths have 4 bytes, the highest first.
  *
  * After bytes that a power cut has torn, the random bytes show where the next record begins. No sender knows them, so no body can
  * contain a false record.
@@ -19,11 +19,11 @@ const overheadBytes = markBytes + 4 + 16;
 interface FormerFile {
   file: string;
   requests: IncomingRequest[];
-  /** Bytes that are no record: one that was cut off while it was written and was not acknowledged, or damage of the disk. */
+  /** Bytes that are no record: cut off while they were written, and thus not acknowledged, or damaged by the disk. */
   tornBytes: number;
-  /** Records follow the torn bytes, so a record that was once whole is damaged. */
+  /** Whether records follow the torn bytes. These were then a whole record once. */
   isDamaged: boolean;
-  /** The beginning of the file was written whole. If not, nothing in it was acknowledged. */
+  /** Whether the beginning of the file was written whole. If not, nothing in it was acknowledged. */
   isBegun: boolean;
 }
 
@@ -40,7 +40,7 @@ export function takeInFormerFiles(dir: string, add: (requests: IncomingRequest[]
     const { file, requests, tornBytes, isDamaged, isBegun } = one;
     add(requests);
     if (tornBytes > 0) torn.push({ file, tornBytes, isDamaged });
-    // The torn part may be an alert that was answered 202, if the disk has damaged it later.
+    // The torn part may be an alert that was answered 202, and was damaged later.
     if (isDamaged) renameSync(file, `${file}.damaged`);
     else if (isBegun && tornBytes > 0) renameSync(file, `${file}.torn`);
     else rmSync(file);
@@ -63,7 +63,7 @@ const listNames = (dir: string): string[] =>
     .filter((name) => /^\d{8}\.spool$/.test(name))
     .sort();
 
-/** Each record has the random bytes, so the first record gives them where the header is damaged. */
+/** Each record has the random bytes. If the header is damaged, the first record gives them. */
 function readFormerFile(file: Buffer): Omit<FormerFile, "file"> {
   const header = file.subarray(0, headerBytes);
   const first = file.subarray(headerBytes, headerBytes + markBytes);

@@ -9,7 +9,7 @@ import { type LeftBehind, SpoolFile, sizeOf, toRefusal } from "./spool-file.ts";
 
 export interface SpoolDatabaseOptions {
   dir: string;
-  /** The most bytes that may wait. A request that would exceed them is refused. */
+  /** Bytes that may wait. A request that would exceed them is refused. */
   maxBytes: number;
   /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;
@@ -27,9 +27,7 @@ export interface SpooledRequest {
   done(): void;
 }
 
-/**
- * @throws AppError `store_locked` when another process has the folder, `store_unavailable` when it cannot be written or read.
- */
+/** @throws AppError `store_locked` when another process has the folder, `store_unavailable` when it cannot be written or read. */
 export async function openSpoolDatabase(options: SpoolDatabaseOptions): Promise<SpoolDatabase> {
   const { dir } = options;
   const lock = lockFolder(dir, {
@@ -52,23 +50,23 @@ export async function openSpoolDatabase(options: SpoolDatabaseOptions): Promise<
 }
 
 /**
- * Requests in a database in a folder, which one process at a time holds. The thread starts with the first request that is written
- * or read, since most relays need none for months.
+ * Requests in a database, whose folder one process at a time holds. Its thread starts with the first request that is written or
+ * read, since most relays need none for months.
  */
 export class SpoolDatabase {
   #thread?: Promise<DatabaseThread<SpoolFile>>;
   #isClosed = false;
-  /** Bytes of the requests that are on disk, or on their way there, and not done. */
+  /** Bytes of requests that are on disk or on their way there, and not done. */
   #bytes: number;
   /** All acknowledged requests up to this position are on disk. */
   #writtenTo: number;
   #takenTo = 0;
   #untaken: SpooledCount;
-  /** The number of taken requests that are not done. */
+  /** Taken requests that are not done. */
   #undone = 0;
   /** Positions of done requests that are still to be removed. */
   #done: number[] = [];
-  /** The number of requests on their way to the disk. */
+  /** Requests on their way to the disk. */
   #coming = 0;
   #damagedFiles: readonly string[] = [];
 
@@ -87,12 +85,12 @@ export class SpoolDatabase {
     return this.#isEmpty() ? 0 : this.#bytes;
   }
 
-  /** No request is here, or on its way to the disk, that must be kept. */
+  /** No request that must be kept is here or on its way to the disk. */
   #isEmpty(): boolean {
     return this.#undone === 0 && this.#coming === 0 && this.#takenTo === this.#writtenTo;
   }
 
-  /** Paths of files with unreadable parts, which are kept for people to look at. As of the last look at the folder. */
+  /** Paths of files with unreadable parts, kept for people. As of the last look at the folder. */
   damagedFiles(): readonly string[] {
     return this.#damagedFiles;
   }
@@ -131,8 +129,8 @@ export class SpoolDatabase {
   }
 
   /**
-   * Takes the oldest requests that were not taken yet, some megabytes of them. Empty: no request is left.
-   * @param onUnreadable hears of requests that were on disk and cannot be read back. They are not among the taken ones
+   * Takes the oldest requests that were not taken yet, some megabytes. Empty: none is left.
+   * @param onUnreadable called for requests that were on disk and cannot be read back. They are not among the taken ones
    */
   async take(onUnreadable: (lost: SpooledCount) => void): Promise<SpooledRequest[]> {
     while (this.#takenTo < this.#writtenTo) {
@@ -184,7 +182,7 @@ export class SpoolDatabase {
     if (!this.#isEmpty() || this.#thread === undefined) return;
     this.#done = [];
     this.#bytes = 0;
-    // The next process finds the rest and hands it over again. No request is stored twice.
+    // If this fails, the next process hands the rest over again. No request is stored twice.
     void this.#thread
       .then((thread) => thread.ask("clear", []))
       .then(() => this.findDamaged())
@@ -217,7 +215,7 @@ export class SpoolDatabase {
     return this.#thread;
   }
 
-  /** Waits for the writes under way, and refuses later requests. The next process finds the requests that were not handed over. */
+  /** Waits for writes in progress, and refuses later requests. The next process finds the requests that were not handed over. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#thread?.catch(() => undefined))?.close();

@@ -35,7 +35,7 @@ const migrations = [
 
 /** The requests and files that earlier processes have left. */
 export interface LeftBehind {
-  /** Requests that can be read. */
+  /** Only those that can be read. */
   requests: number;
   alerts: number;
   /** Epoch milliseconds. */
@@ -49,14 +49,13 @@ export interface LeftBehind {
   damaged?: string;
 }
 
-/** A request with its position. */
 interface SpooledRow {
   seq: number;
   request: IncomingRequest;
 }
 
 const pageBytes = 4096;
-/** The bytes of a request besides its body and its headers. */
+/** A request's bytes without its body and its headers. */
 const rowBytes = 300;
 
 /** Bytes of the file that a request takes. A large one has pages of its own. */
@@ -66,21 +65,19 @@ export function sizeOf({ body, headers }: Record<"body" | "headers", { length: n
 }
 
 const mostBytesPerTake = 4 * 1024 * 1024;
-/** The most failed reads in a row, where the disk does not give its bytes. This takes some seconds, as `take` is asked again. */
+/** Failed reads in a row, where the disk does not give its bytes. This takes some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
 /**
- * Where the last page is damaged, the end of the rows is unknown. This many positions after the last readable row are asked, far
+ * If the last page is damaged, the end of the rows is unknown. This many positions after the last readable row are asked, far
  * more than a page has.
  */
 const mostAskedInVain = 10_000;
 
 /**
- * The requests that wait in a folder, in a database that one process holds. It runs in a thread that waits for the disk
- * (`sqlite/thread.ts`). Each method is awaited before the next is called, and throws AppError `store_unavailable` where the folder
- * cannot be used.
+ * The waiting requests of a folder, in a database that one process holds. It runs in a thread (`sqlite/thread.ts`). Each method
+ * is awaited before the next is called, and throws AppError `store_unavailable` where the folder cannot be used.
  *
- * Damaged requests are not among the taken ones. When the rest is handed over, a damaged database is kept for people to look at
- * instead of removed.
+ * Damaged requests are not taken. When the rest is handed over, a damaged database is kept for people.
  */
 export class SpoolFile implements Serving {
   readonly #path: string;
@@ -89,7 +86,7 @@ export class SpoolFile implements Serving {
   #failedReads = 0;
 
   /**
-   * @param writtenTo the last acknowledged position: later ones were refused when the former thread ended without an answer.
+   * @param writtenTo the last acknowledged position. Later ones were refused when the former thread ended without an answer.
    * Default: nothing was refused
    */
   constructor(
@@ -118,8 +115,8 @@ export class SpoolFile implements Serving {
   }
 
   /**
-   * Answers when all accepted requests are on disk. A request is a duplicate where an earlier one with the same key and body waits
-   * here.
+   * Answers when all accepted requests are on disk. A request is a duplicate where an earlier one with the same key and body
+   * waits here.
    * @returns as `version` the position of the last request
    */
   async calls(packed: PackedCalls): Promise<CallsAnswer> {
@@ -138,13 +135,13 @@ export class SpoolFile implements Serving {
   }
 
   /**
-   * The next requests after `after` up to `upTo`, some megabytes of them.
+   * The next requests after `after` up to `upTo`, some megabytes.
    * @param done positions of requests that need not be kept any more
    * @returns `readTo`: the last position that was read, or could not be read
    */
   async take(after: number, upTo: number, done: number[]): Promise<{ rows: SpooledRow[]; readTo: number }> {
     return this.#run((opened) => {
-      // A full disk prevents no reading: the last step gives all room back. After a kill the done requests are handed over
+      // A full disk must not prevent reading. The last step gives all room back. After a kill done requests are handed over
       // again.
       ignoreErrors(() =>
         opened.prepare("DELETE FROM spooled WHERE seq IN (SELECT value FROM json_each(?))").run(JSON.stringify(done)),
@@ -174,7 +171,7 @@ export class SpoolFile implements Serving {
     this.#opened = undefined;
   }
 
-  /** Tries to write a file, since an unusable folder should be found before an alert needs it. A database would take longer. */
+  /** Tries to write a file: an unusable folder should be found before an alert needs it. A database would take longer. */
   #isNothingThere(): boolean {
     const probe = join(this.dir, "probe");
     try {
@@ -198,12 +195,12 @@ export class SpoolFile implements Serving {
 
   #open(): OpenedRows {
     const opened = openRows(this.#path);
-    // A damaged database must still be readable. Then refused requests may be handed over.
+    // A damaged database must still be readable. Refused requests may then be handed over.
     ignoreErrors(() => opened.prepare("DELETE FROM spooled WHERE seq > ?").run(this.writtenTo));
     return opened;
   }
 
-  /** Undefined for a row that is missing or damaged. */
+  /** Undefined for a missing or damaged row. */
   #read({ prepare }: OpenedRows, seq: number): SpooledRow | undefined {
     try {
       const found = prepare("SELECT request, body, checksum FROM spooled WHERE seq = ?").get(seq) as
@@ -255,7 +252,7 @@ function add({ prepare }: OpenedRows, seq: number, { body, ...fields }: Incoming
   return twin ? { kind: "duplicate", ids: JSON.parse(twin as string) } : { kind: "accepted", ids, conflict: false };
 }
 
-/** The body comes first: zlib begins anew where it is given no bytes. */
+/** The body comes first: without bytes, zlib begins anew. */
 const checksumOf = (request: string, body: Uint8Array): number => crc32(request, crc32(body));
 
 /** Reads row by row, so that a damaged row hides no other. */
@@ -306,8 +303,8 @@ function takeInFiles(dir: string, opened: OpenedRows): TornFile[] {
 }
 
 /**
- * Counts the requests in the folder of a spool, of any relay. Requests that were handed over count until they are removed, some
- * megabytes later. Zero where the folder cannot be read.
+ * For the spool of any relay. Requests that were handed over count until they are removed, some megabytes later. Zero where the
+ * folder cannot be read.
  */
 export function countSpooled(dir: string): { requests: number; bytes: number } {
   try {
@@ -337,7 +334,7 @@ const isCorrupt = (error: unknown): boolean =>
 
 const causeOf = (error: unknown): unknown => (error instanceof AppError ? error.cause : error);
 
-/** The error of a spool that takes or gives nothing. */
+/** The error of a spool that cannot be used. */
 export function toRefusal(dir: string, error: unknown): unknown {
   const { code = String(error) } = (causeOf(error) ?? {}) as { code?: string };
   if (error instanceof AppError && !/^(SQLITE_|E[A-Z]+$)/.test(code)) return error;

@@ -13,7 +13,7 @@ export interface SpoolOptions {
   inbox: Inbox;
   clock: Clock;
   log: Log;
-  /** Hears why a request was refused: neither the store nor the disk has it. */
+  /** Called when a request was refused: neither the store nor the disk has it. */
   onRefused?(reason: AppError): void;
   /** How long a sender waits for the store before the request is spooled. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
@@ -28,7 +28,7 @@ const stuckAgainMs = 60_000;
 const mostPerChunk = 256;
 
 /**
- * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered, and handed over
+ * An inbox that takes requests while the store takes none. They are put on disk on this machine and answered, and handed over
  * when the store is back.
  *
  *     request ──▶ nothing waits here? ──▶ the store ──▶ answered
@@ -36,12 +36,13 @@ const mostPerChunk = 256;
  *                     ▼                      ▼
  *                its database, fsynced ──▶ answered ──▶ handed over, oldest first
  *
- * While requests wait here, new ones wait after them, so that no end is sent before its beginning. The store keeps the order in
- * which it is asked. New requests therefore go to the store again as soon as the last waiting one is on its way there.
+ * While requests wait here, new ones wait behind them, so that no resolving alert is sent before its firing one. The store keeps
+ * the order in which it is asked. New requests therefore go to the store again as soon as the last waiting one is on its way
+ * there.
  *
- * Nothing is stored twice: a request has the ids of its alerts before the first try, and counts as handed over when the log has
- * them. Ids are unique in the database, so only one of two tries can succeed. The store judges idempotency keys at the handover,
- * by the time when each request came.
+ * Nothing is stored twice. A request has the ids of its alerts before the first try. They are unique in the database, and the
+ * request counts as handed over when the log has them. The store judges idempotency keys at the handover, by the time when each
+ * request came.
  */
 export class Spool implements Inbox {
   /** Tries that have not ended, by the first id of their request. */
@@ -101,7 +102,7 @@ export class Spool implements Inbox {
     damagedFiles: [...this.database.damagedFiles()],
   });
 
-  /** Hands over the waiting requests until `stop` is aborted, and finishes the handover under way. Never rejects. */
+  /** Hands over the waiting requests until `stop` is aborted, and finishes the handover in progress. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock, log, dir } = this.options;
     stop.addEventListener("abort", () => this.#waiting.abort(woken), { once: true });
@@ -140,7 +141,7 @@ export class Spool implements Inbox {
     const [id = ""] = request.ids;
     this.#asked.set(id, asking);
     void settled.then(() => this.#asked.delete(id));
-    // Where the spool cannot keep the request, only the store's own answer is left to wait for.
+    // If the spool cannot keep the request, only the store's own answer is left to wait for.
     return this.#keep(request, new Error(`no answer within ${spoolAfterMs} ms`)).catch(() => asking);
   }
 
@@ -157,7 +158,7 @@ export class Spool implements Inbox {
     if (this.#problem !== undefined) log.info("spool.writes_again");
     this.#problem = undefined;
     if (this.#since === undefined) log.warn("spool.begun", { because: errorMessage(why) });
-    // A duplicate is handed over as well, so that it is counted.
+    // A duplicate is handed over too, so that it is counted.
     this.#count(request.ids.length, request.receivedAt);
     this.#waiting.abort(woken);
     return acceptance;
@@ -170,7 +171,7 @@ export class Spool implements Inbox {
     this.#oldestAt ??= receivedAt;
   }
 
-  /** Notes that this many alerts wait no more. */
+  /** These alerts wait no more. */
   #settle(count: number): void {
     const { clock, log } = this.options;
     this.#alerts -= count;
@@ -204,7 +205,7 @@ export class Spool implements Inbox {
     }
   }
 
-  /** Whether the store could answer for each request. The requests that it was not asked about are in `again`. */
+  /** Whether the store could answer for each request. The others are in `again`. */
   async #handOverAll(taken: readonly SpooledRequest[], stop: AbortSignal): Promise<boolean> {
     let isWell = true;
     for (let from = 0; from < taken.length; from += mostPerChunk) {
@@ -237,7 +238,7 @@ export class Spool implements Inbox {
     return this.#again.length === 0;
   }
 
-  /** Asks the store for one request, so that a request that is refused for its content delays no other. */
+  /** One request alone: one that is refused for its content then delays no other. */
   async #tryAlone(one: SpooledRequest): Promise<"done" | "away" | "stuck"> {
     const { inbox, clock, log } = this.options;
     try {
@@ -264,8 +265,8 @@ export class Spool implements Inbox {
   }
 }
 
-/** A safety net for a lost wake. Nothing waits, so nothing is late. */
+/** In case a wake is lost. Nothing waits then. */
 const idleMs = 5_000;
 
-/** The reason is made once: each `abort()` without one makes an exception with a stack. */
+/** One error for all: `abort()` without a reason makes an exception with a stack each time. */
 const woken = new Error("woken");

@@ -3,8 +3,8 @@ import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "nod
 import type { Now } from "../../core/clock.ts";
 
 /**
- * A file that is removed when the disk is full. In WAL mode even a DELETE and a checkpoint need room. With the room of the file,
- * deliveries are recorded and pages are read while new alerts are refused.
+ * A file that is removed when the disk is full. In WAL mode even a DELETE and a checkpoint need room. In the file's room
+ * deliveries are recorded and pages are read, while new alerts are refused.
  */
 export class Ballast {
   readonly #path: string;
@@ -14,8 +14,8 @@ export class Ballast {
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Looks for the file, and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is no ballast, and
-   * nothing waits for room.
+   * Looks for the file, and writes nothing: call `restore` when the database is open. `bytes` 0: no ballast, and nothing waits
+   * for room.
    */
   constructor({ path, bytes }: { path: string; bytes: number }, deps: { freeBytes: () => number; now: Now }) {
     this.#path = path;
@@ -42,7 +42,7 @@ export class Ballast {
   restore(): boolean {
     if (!this.#spent) return true;
     const now = this.#deps.now();
-    // After a clock was set back this must not wait until the old time returns.
+    // If the clock was set back, this must not wait until the old time returns.
     if (now >= this.#lookedAt && now - this.#lookedAt < 1000) return false;
     this.#lookedAt = now;
     this.#spent = this.#bytes > 0 && !this.#write();
@@ -55,7 +55,7 @@ export class Ballast {
       fillFile(this.#path, this.#bytes);
       return true;
     } catch {
-      // Without the whole file the disk counts as full, whatever the reason. The next try is a second later.
+      // Without the whole file the disk counts as full. The next try is a second later.
       this.#remove();
       return false;
     }
@@ -75,7 +75,7 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** With random bytes: zeros take no room on a compressing file system, and would give none back. */
+/** Random bytes: zeros take no room on a compressing file system, and would give none back. */
 function fillFile(path: string, bytes: number): void {
   const file = openSync(path, "w", 0o600);
   try {

@@ -3,7 +3,7 @@ import { emitNotes, newNotes, type SignalHub } from "../signals.ts";
 import type { Call, Commit } from "./group-commit.ts";
 
 /**
- * Emits each topic of a commit once, however many calls the commit has: the notes of its transactions, that an accepted alert waits
+ * Emits each topic of a commit once, whatever the number of calls: the notes of its transactions, that an accepted alert waits
  * for routing, and that the log has changed (an alert has a new version).
  */
 export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], commit: Commit) => void {

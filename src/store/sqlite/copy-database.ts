@@ -8,11 +8,10 @@ import { Sqlite, withSqlite } from "./sqlite-library.ts";
 const pagesPerTurn = 1024;
 
 /**
- * A consistent copy of a database that is in use: copied page by page, checked, fsynced, then named. Only its owner can read it,
- * like the original.
+ * A consistent copy of a database that is in use: copied page by page, checked, fsynced, then named. Only its owner can read it.
  *
- * It reads through a connection of its own, in one read transaction. Without one, a copy starts anew with every commit of others,
- * and never ends under steady writing (sqlite.org/c3ref/backup_finish.html).
+ * It reads in one read transaction of a connection of its own. Without that, a copy starts again with every commit of others, and
+ * never ends under steady writing (sqlite.org/c3ref/backup_finish.html).
  *
  * @throws AppError `conflict` when a file has that name, `invalid_request` when its folder is missing.
  */

@@ -16,20 +16,20 @@ import { WriteAheadLog } from "./write-ahead-log.ts";
 /** 8 MiB of free pages at a time: short enough between two commits. */
 const pagesPerTurn = 2048;
 
-/** The wait for a reader. Nothing else is committed during this time. */
+/** The wait for a reader. Nothing else is committed meanwhile. */
 const longestCheckpointWaitMs = 200;
 
 export interface SessionOptions {
   path: string;
   readOnly?: boolean;
-  /** Size of the file that is removed when the disk is full. Default 16 MiB. 0: none. */
+  /** The size of the file that is removed when the disk is full. Default 16 MiB. 0: none. */
   ballastBytes?: number;
   now?: Now;
 }
 
 export type DatabaseSession = ReturnType<typeof openSession>;
 
-/** One connection with its transactions. It lives in the thread that owns it. */
+/** One connection with its transactions, in the thread that owns it. */
 export function openSession(options: SessionOptions) {
   const { path, readOnly = false, now = Date.now } = options;
   const ballast = new Ballast(
@@ -49,7 +49,7 @@ export function openSession(options: SessionOptions) {
     commit,
     /** Called after each commit, once its calls are answered. Copies a part of the write-ahead log into the database if due. */
     copyLog: () => log?.copyStep(),
-    /** A number that changes with every commit of another connection to the same database. */
+    /** Changes with every commit of another connection to the same database. */
     dataVersion: () => dataVersion.get() ?? 0,
     health(): StoreHealth {
       if (ballast.isSpent()) ballast.restore();
@@ -77,7 +77,9 @@ export function openSession(options: SessionOptions) {
   };
 }
 
-/** A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered. */
+/**
+ * A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered.
+ */
 function openOnAnyDisk(path: string, ballast: Ballast): Database {
   const open = () => {
     const db = openDatabase({ path });
@@ -94,7 +96,6 @@ function openOnAnyDisk(path: string, ballast: Ballast): Database {
   }
 }
 
-/** Reads the health of one connection's database: the alerts that wait for routing, and whether a change is committed. */
 export function createHealthReading(db: Database, path: string) {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db

@@ -8,7 +8,7 @@ import type { ServedSession, ThreadData } from "./thread.ts";
 import { type FromThread, fromWireError, type Serving } from "./thread-line.ts";
 import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
-/** The most that one message to a thread holds. More waits for the next one, so that a flood delays no commit for long. */
+/** The limit of one message to a thread. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = { items: 512, weight: 16 * 1024 * 1024 };
 
 /** A thread that serves calls, many at a time. */
@@ -30,17 +30,17 @@ export interface DatabaseThread<Served extends Serving = ServedSession> {
 export interface DatabaseThreadOptions {
   /** The thread's compiled file, which calls `serve`. Default: `thread.js` next to this file. */
   entry?: URL;
-  /** The open thread has ended, and nobody closed it. Every later call is refused. */
+  /** Called when the open thread has ended and nobody closed it. Every later call is refused. */
   onStopped?: (error: Error) => void;
   /** The error of such calls, with a hint. Default: that of the relay's log, which only a restart brings back. */
   stopped?: { message: string; hint: string };
-  /** Called after each batch has been answered. */
+  /** Called after each batch was answered. */
   onCommitted?: (calls: Call[], commit: Commit) => void;
 }
 
 /**
- * The part of a thread's heap for new objects. Objects of a commit are short-lived, but V8's default of 48 MB stays in use after a
- * flood. The smaller size changes no rate by more than noise.
+ * The part of a thread's heap for new objects. V8's default of 48 MB stays in use after a flood. The smaller size changes no
+ * rate.
  */
 const maxYoungGenerationSizeMb = 8;
 
@@ -131,7 +131,7 @@ async function openLine(data: object, options: DatabaseThreadOptions) {
       lastId += 1;
       const id = lastId;
       worker.postMessage({ id, method, given }, transfer);
-      // Added after sending: a call that cannot be sent has thrown, and would never be answered.
+      // After sending: a call that cannot be sent has thrown, and would never be answered.
       open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
     });
 
@@ -149,7 +149,7 @@ async function openLine(data: object, options: DatabaseThreadOptions) {
 
 /**
  * A thread that owns a database connection. It takes the next batch of calls when the last one is on disk (batching.ts). An idle
- * store answers a single call after its own sync. A busy store shares a sync among all calls that came meanwhile.
+ * store answers a call after the call's own sync. In a busy one, all calls that came meanwhile share a sync.
  *
  * @throws the error of opening the database.
  */

@@ -9,7 +9,7 @@ import { diskFullError, isDamage, isDiskFull, toStoreError } from "./store-error
 import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
-/** One transaction that waits for the next commit. */
+/** A transaction that waits for the next commit. */
 export interface Call {
   name: TransactionName;
   arguments: unknown[];
@@ -30,8 +30,8 @@ export interface GroupCommit {
 }
 
 /**
- * Many small transactions share one fsync, inside one `BEGIN IMMEDIATE … COMMIT`. When one of them throws, all are rolled back, and
- * each runs again in a transaction of its own, so that a bad one fails alone. The good case pays nothing for this.
+ * Many small transactions share one fsync, in one `BEGIN IMMEDIATE … COMMIT`. When one of them throws, all are rolled back, and
+ * each runs again in a transaction of its own. A bad one then fails alone, and the good case costs nothing more.
  *
  * Changed alerts get a new version in the same commit, by which an event stream resumes. Versions only grow, with gaps where a
  * commit was rolled back.
@@ -102,7 +102,7 @@ export function createGroupCommit(
   };
 }
 
-/** The calls from there on that accept requests, up to another call. Together they cost less than one by one. */
+/** The calls from there on that accept requests. Together they cost less than one by one. */
 function askedFrom(calls: readonly Call[], at: number): Asked[] {
   const asked: Asked[] = [];
   for (let call = calls[at]; call?.name === "acceptRequest"; call = calls[at + asked.length]) {
@@ -117,16 +117,16 @@ function run(transactions: Transactions, call: Call): unknown {
   return transaction(...call.arguments);
 }
 
-/** The call without its routing: an alert that could not be routed is still stored, and waits for routing. */
+/** The call without its routing: an alert that could not be routed is stored, and waits for routing. */
 function withoutDrafts({ name, arguments: [request, drafts] }: Call): Call | undefined {
   const isDrafted = name === "acceptRequest" && (drafts as readonly RoutingDraft[] | undefined) !== undefined;
   return isDrafted ? { name, arguments: [request] } : undefined;
 }
 
 /**
- * The same call without the lookup of earlier alerts, which may be the damaged part of the database: a repeat costs less than a
- * loss. SQLite refuses every further write of a transaction that has read a damaged page, so the call needs a new one. Undefined:
- * the call has no such lookup.
+ * The call without the lookup of earlier alerts, which may be the damaged part of the database: a repeat costs less than a loss.
+ * SQLite refuses every further write of a transaction that has read a damaged page, so the call needs a new one. Undefined: the
+ * call has no such lookup.
  */
 function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call | undefined {
   if (name === "acceptRequest") {
@@ -150,9 +150,9 @@ interface GuardedCommitDeps {
 }
 
 /**
- * Group commit on a disk that may be full. A commit that finds it full removes the ballast, empties the log, and runs again in this
- * room without its new alerts. From then on, until the ballast can be written again, new alerts are refused at once. The search
- * index then stops and nothing is removed, which leaves the room to deliveries.
+ * Group commit on a disk that may be full. A commit that finds it full removes the ballast, empties the log, and runs again
+ * without its new alerts. Until the ballast can be written again, new alerts are refused at once. The search index stops and
+ * nothing is removed, so that deliveries have the room.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
@@ -189,7 +189,7 @@ export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitD
   };
 }
 
-/** The answer to a call that is not run while the disk is full. `undefined`: the call is urgent and runs anyway. */
+/** The answer to a call that is not run while the disk is full. Undefined: the call is urgent and runs. */
 function answerWithoutRoom(call: Call): CallResult | undefined {
   if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
   if (call.name === "indexAlerts") return { ok: true, value: 0 };

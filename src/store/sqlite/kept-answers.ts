@@ -2,10 +2,10 @@ import type { AlertsFound, OverTime } from "../../core/ports/alert-log.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 import { toWireResult, type WireResult } from "./thread-protocol.ts";
 
-/** The most characters of questions and answers together: some twenty pages of the log. */
+/** Characters of questions and answers together: some twenty pages of the log. */
 const mostKept = 2_000_000;
 
-/** Whether the answer is complete: one that ended at a time limit may be longer the next time. */
+/** Whether the answer is complete. One that ended at a time limit may be longer the next time. */
 type IsWhole = (value: unknown, args: unknown[]) => boolean;
 const always: IsWhole = () => true;
 
@@ -25,9 +25,8 @@ const steady: Partial<Record<Call["name"], IsWhole>> = {
 export type AnswerKept = (call: Call, read: () => Promise<CallResult>) => Promise<WireResult>;
 
 /**
- * Keeps answers of the reading thread, as text, until something is committed: `dataVersion` is SQLite's own number, which any
- * commit of another connection changes. It is asked before the reading. A commit in between makes an answer newer than its number,
- * never older.
+ * Keeps answers of the reading thread, as text, until something is committed. SQLite's `dataVersion` changes with any commit of
+ * another connection. It is asked before the reading, so an answer is never older than its number.
  *
  * @param most characters that are kept. The next commit drops all of them.
  */

@@ -20,7 +20,7 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
     });
     const [result] = commit.results;
     if (!result?.ok) throw result?.error;
-    // Comes last: the caller that waits for the commit continues before the listeners.
+    // Last: the caller that waits for the commit continues before the listeners.
     announce(calls, commit);
     return result.value;
   }

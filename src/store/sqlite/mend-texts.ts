@@ -5,7 +5,7 @@ import type { Row } from "./rescue-rows.ts";
 interface JsonText {
   column: string;
   isRight(value: unknown): boolean;
-  /** The replacement where the text is damaged. Absent: the row means nothing without the text. */
+  /** Replaces a damaged text. Absent: the row means nothing without the text. */
   instead?(row: Record<string, unknown>): unknown;
 }
 
@@ -48,7 +48,7 @@ const jsonTexts: Record<string, JsonText[]> = {
 
 const nothingHeld = { count: 0, sinceAt: 0, why: "", worst: { id: "", at: 0, severity: "unknown" } };
 
-/** Facts for an alert that stays in the log with its body and its deliveries. */
+/** For an alert that stays in the log with its body and its deliveries. */
 function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): AlertFacts {
   return {
     title: "Alert with damaged facts",

@@ -6,14 +6,14 @@ const folder = new URL("./migrations/", import.meta.url);
 
 export type Migration = NumberedFile;
 
-/** The migrations in the folder `migrations`. The first makes everything that earlier versions made step by step. */
+/** The first one makes everything that earlier versions made step by step. */
 export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from, "sqlite");
 
 /**
  * Compares the versions before anything is written.
  *
  * @throws AppError `store_too_new` for a database that a newer Tocsin has written. `failed` for one from before the first
- *   migration, and with `exactly` for one that is not up to date, since a reader cannot migrate it.
+ * migration, and with `exactly` for one that is not up to date, since a reader cannot migrate it.
  */
 export function requireVersion(
   db: Database,
@@ -43,7 +43,7 @@ export function requireVersion(
 
 /**
  * Brings the database to the newest version, each step in a transaction of its own. The steps of a new database share one commit,
- * so that no page is written and synced once for each step. `user_version` counts the steps.
+ * so that no page is written and synced for each. `user_version` counts the steps.
  *
  * @throws an error that names the file when its SQL fails. The database is then as it was before that transaction.
  */

@@ -21,10 +21,7 @@ const toSide = (db: Database): MoveSide & { close(): void } => ({
   close: () => db.close(),
 });
 
-/**
- * A new log at `path`, or the unfinished one of an interrupted run. Its file is `…moving`, until the last step gives it the
- * database's name.
- */
+/** A new log at `path`, or the unfinished one of an interrupted run. Its file is `…moving` until the last step. */
 export function openMovedLogTarget(path: string) {
   if (existsSync(path) && !isUnfinished(path)) removeDatabase(path);
   const db = openDatabase({ path });
@@ -86,7 +83,7 @@ function isUnfinished(path: string): boolean {
   return withSqlite(path, { readonly: true }, (db) => db.prepare(find).get() !== undefined);
 }
 
-/** Drops indexes and triggers. The last step makes them anew from all rows, which is quicker than row by row. */
+/** Drops indexes and triggers. The last step makes them from all rows, which is quicker than row by row. */
 function strip(db: Database): void {
   const tables = movedTables.map(({ name }) => `'${name}'`).join(", ");
   db.exec(
@@ -98,7 +95,7 @@ function strip(db: Database): void {
   db.exec("INSERT INTO moving VALUES (1, NULL)");
 }
 
-/** Versions are the log's own numbers, one for each change: they follow the order of the changes. */
+/** A version is the log's own number of a change. They follow the order of the changes. */
 const sums = `
   UPDATE alerts SET version = ordered.place
     FROM (SELECT seq, row_number() OVER (ORDER BY version, seq) AS place FROM alerts WHERE version IS NOT NULL) ordered

@@ -8,7 +8,7 @@ import { toOpenError } from "./store-error.ts";
 
 export interface DatabaseOptions {
   path: string;
-  /** A second connection for reading; it neither creates nor migrates. Default false. */
+  /** For reading only. Neither creates nor migrates. Default false. */
   readOnly?: boolean;
   /** Default: the files in the folder `migrations`. */
   migrations?: Migration[];
@@ -19,13 +19,13 @@ export interface DatabaseOptions {
  *
  * `synchronous = FULL` is set on every open: better-sqlite3 is compiled to open an existing WAL database with NORMAL, which loses
  * acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the data in the drive's cache (fcntl(2),
- * F_FULLFSYNC); elsewhere it does nothing.
+ * F_FULLFSYNC).
  *
- * New databases have pages of 4 KiB, those of an earlier version 8 KiB. A single alert mostly costs the pages that it is copied
- * with, once into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). In commands SQLite itself copies the
+ * New databases have pages of 4 KiB, those of an earlier version 8 KiB. A single alert mostly costs the pages that are copied for
+ * it, once into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). In commands SQLite itself copies the
  * log, at each 4 MiB. A relay copies it in steps (write-ahead-log.ts).
  *
- * Each connection has a cache of 8 MiB. The system's own cache has the rest, and a larger one would only hold the same pages twice.
+ * Each connection has a cache of 8 MiB. A larger one would hold the same pages as the system's cache.
  *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */
@@ -64,7 +64,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 /**
  * Checks that this Node can use SQLite: the library is compiled for one version of Node.
  *
- * @throws AppError `failed` that says how to build it anew.
+ * @throws AppError `failed` that says how to build it again.
  */
 export function requireDatabaseLibrary(): void {
   try {
@@ -80,7 +80,7 @@ function requireFullSync(db: Database): void {
   if (level !== 2) throw new Error(`the database runs at synchronous = ${level}, not FULL`);
 }
 
-/** Runs before SQLite opens the file, since the write-ahead log gets the permissions that the database has then. */
+/** Runs before SQLite opens the file: the write-ahead log gets the permissions that the database has then. */
 function makePrivate(path: string): void {
   makePrivateFolder(dirname(path));
   closeSync(openSync(path, "a", 0o600));

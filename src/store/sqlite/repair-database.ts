@@ -12,7 +12,7 @@ import { Sqlite } from "./sqlite-library.ts";
 export interface Repair {
   /** The lines of the database's check, at most ten. Empty: no damage, and nothing was done. */
   found: string[];
-  /** Where the damaged database lies. Absent: nothing was done. */
+  /** The new place of the damaged database. Absent: nothing was done. */
   kept?: string;
   tables: RepairedTable[];
   leftOut: LeftOut;
@@ -20,17 +20,16 @@ export interface Repair {
 
 export interface RepairedTable {
   name: string;
-  /** Rows that were saved. */
   rows: number;
-  /** The gaps in which rows could not be read. */
+  /** Gaps in which rows could not be read. */
   lost: Lost[];
-  /** Rows that were read, but have values that such a row cannot have, or another row's position. They are left out. */
+  /** Rows that were left out: they have values that such a row cannot have, or another row's position. */
   unfit: number;
   /** Rows that were saved without a damaged text: an alert's facts or decisions, a request's headers. */
   withoutText: number;
 }
 
-/** A gap. The number of its rows is unknown. Without positions: some rows of a table that has none. */
+/** A gap with an unknown number of rows. Without positions: some rows of a table that has none. */
 export interface Lost extends Partial<UnreadPositions> {
   /** For alerts: when the last one before the gap and the first one after it came. Epoch milliseconds. */
   fromAt?: number;
@@ -41,25 +40,25 @@ export interface Lost extends Partial<UnreadPositions> {
 export interface LeftOut {
   /** Deliveries whose alert was lost. */
   deliveries: number;
-  /** Deliveries among these that had not ended: it is possible that nobody got them. */
+  /** Those that had not ended. Maybe nobody got them. */
   unsent: number;
   /** Alerts that are kept without their body. */
   withoutBody: number;
-  /** Alerts whose decisions name a destination for which they have no delivery any more: whether it was sent is unknown. */
+  /** Alerts whose decisions name a destination for which they have no delivery: whether it was sent is unknown. */
   withoutDelivery: number;
 }
 
-/** Tables that are made anew from others. */
+/** Tables that are made from others. */
 const madeAnew =
   /^(alerts_search.*|search_parts|search_cursor|delivery_counts|duplicate_count|removed_alerts|sqlite_.*)$/;
 
 /**
- * Checks the database at `path`. A damaged one is written anew, row by row, next to it. Indexes, counts and the search are made
- * from the rows. The new database replaces the damaged one only when it passes the same check. The damaged one is kept next to it.
- * No other process may have it open.
+ * Checks the database at `path`. Writes a damaged one again next to it, row by row. Indexes, counts and the search are made from
+ * the rows. The new database replaces the damaged one only when it passes the same check. The damaged one is kept. No other
+ * process may have it open.
  *
  * @throws AppError `not_found` when there is none. `failed` when its list of tables or all of its alerts cannot be read, or the
- *   new one is damaged too. Nothing has changed then.
+ * new one is damaged too. Nothing has changed then.
  */
 export async function repairDatabase(path: string, now: number): Promise<Repair> {
   if (!existsSync(path))
@@ -88,7 +87,7 @@ function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOu
     // Rows that others refer to may be missing.
     db.pragma("foreign_keys = OFF");
     db.pragma("synchronous = OFF");
-    // A write-ahead log would take as much room again. A rollback journal only holds former pages, and all pages here are new.
+    // A write-ahead log would take as much room again. A rollback journal only has former pages, and all pages here are new.
     db.pragma("journal_mode = DELETE");
     const source = openSource(path, db);
     try {
@@ -99,7 +98,7 @@ function writeAnew(path: string, draft: string): Pick<Repair, "tables" | "leftOu
           throw new AppError("failed", `no alert of ${path} can be read`, { hint });
         for (const gap of alerts?.lost ?? []) addTimes(db, gap);
         const leftOut = removeOrphans(db);
-        // After a resend an alert may have no delivery. Only lost deliveries make this a sign of damage.
+        // After a resend an alert may have no delivery. This is a sign of damage only if deliveries were lost.
         const lostDeliveries = tables.some(({ name, lost, unfit }) => name === "deliveries" && lost.length + unfit > 0);
         if (!lostDeliveries) leftOut.withoutDelivery = 0;
         countAnew(db);
@@ -128,7 +127,7 @@ interface SourceTable {
 }
 
 /**
- * Opens the damaged database, which has the tables of the new one, `db`.
+ * The damaged database, whose tables are those of the new one, `db`.
  *
  * @throws AppError `failed` where its list of tables is damaged, or of another version.
  */
@@ -191,7 +190,7 @@ function isTaken(insert: Statement<unknown[]>, row: Row): boolean {
   }
 }
 
-/** Removes rows that mean nothing without their lost owner. An alert without its body is still an alert. */
+/** Removes rows that mean nothing without a lost one. An alert without its body stays. */
 function removeOrphans(db: Database): LeftOut {
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   const ofLostAlerts = "FROM deliveries WHERE alert_seq NOT IN (SELECT seq FROM alerts)";

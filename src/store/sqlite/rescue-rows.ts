@@ -2,7 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 
 export type Row = unknown[];
 
-/** The positions after `after` and before `before` could not be read. `before` absent: to the end. */
+/** The positions after `after` and before `before`. `before` absent: to the end. */
 export interface UnreadPositions {
   after: number;
   before?: number;
@@ -10,11 +10,10 @@ export interface UnreadPositions {
 
 /** A table whose rows have a position of their own, `seq`, as their first column. */
 export interface PositionReader {
-  /** The rows after a position, in their order. */
+  /** The rows after a position, in order. */
   behind: Statement<[number], Row>;
   /** The rows between two positions, the last one first. */
   downwards: Statement<[number, number], Row>;
-  /** The row at a position. */
   at: Statement<[number], Row>;
 }
 
@@ -55,7 +54,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-/** The rows up to the first unreadable one. Returns whether it came to the end. */
+/** The rows up to the first unreadable one. Returns whether it reached the end. */
 function* readOn(begin: () => IterableIterator<Row>): Generator<Row, boolean> {
   const rows = unlessDamaged(begin);
   for (;;) {
@@ -76,19 +75,18 @@ function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boole
   }
 }
 
-/** The most positions that are asked for one by one where a range cannot be read: some seconds. */
+/** Positions that are asked one by one where a range cannot be read: some seconds. */
 const mostAskedAlone = 200_000;
-/** This many positions are asked after the last readable row: more than one interior page covers. */
+/** Positions that are asked after the last readable row: more than one interior page covers. */
 const mostAskedInVain = 20_000;
 /** No log has this many rows: a higher position is damaged. */
 const mostPositions = 2 ** 40;
 
 /**
  * Reads all rows around the unreadable ones. A page holds rows of adjacent positions. The first readable position after a damaged
- * page is found by searching. The positions in between are asked for one by one, since some of their pages may be whole.
+ * page is searched. The positions in between are asked one by one, since some of their pages may be whole.
  *
- * Rows are in the order of their positions, so a row out of order has a damaged position. It is given last, so that it takes no
- * other row's place.
+ * A row out of order has a damaged position. It is given last, so that it takes no other row's place.
  */
 export function rescueByPosition(reader: PositionReader, take: (row: Row) => void): UnreadPositions[] {
   const unread: UnreadPositions[] = [];
@@ -137,7 +135,7 @@ interface Run {
 
 /**
  * Takes the rows after `last` up to the end or to an unreadable row. A row waits until the next one shows whether it is in its
- * place. Where it is not, the rows between its neighbours were lost.
+ * place. If it is not, the rows between its neighbours were lost.
  */
 function readRun(reader: PositionReader, last: number, { take, lose, misplaced }: Run) {
   const rows = readOn(() => reader.behind.iterate(last));

@@ -11,17 +11,17 @@ import { withSqlite } from "./sqlite-library.ts";
 import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
 
 export interface Restored {
-  /** Where the former database lies. Absent: there was none. */
+  /** The new place of the former database. Absent: there was none. */
   kept?: string;
   /** The number of its alerts, and when the newest one came. */
   alerts: number;
   lastReceivedAt?: number;
-  /** Its waiting deliveries, which leave at the start, and its alerts that wait for routing. */
+  /** Waiting deliveries, which leave at the start, and alerts that wait for routing. */
   waiting: number;
 }
 
 /**
- * Replaces the database at `path` by a checked copy of the database `from`. The former one is kept next to it. It has its name
+ * Replaces the database at `path` by a checked copy of the database `from`. The former one is kept next to it, and has its name
  * until the last step, which renames a file. No other process may have it open.
  *
  * @throws AppError `not_found`, `store_too_new`, or the damage of the file. Nothing has changed then.
@@ -76,7 +76,7 @@ export function removeUnfinished(path: string): void {
   if (existsSync(path)) removeSecondNames(path);
 }
 
-/** Before the last step the database has a second name. A killed process has left one that is not a copy. */
+/** Before the last step the database has a second name. A killed process may have left one that is not a copy. */
 function removeSecondNames(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     const other = join(dirname(path), name);
@@ -87,7 +87,7 @@ function removeSecondNames(path: string): void {
 }
 
 function isSameFile(one: string, other: string): boolean {
-  // As a number, a large one of some file systems would be rounded to that of another file.
+  // As a plain number, a large one of some file systems would be rounded to another file's.
   const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false, bigint: true }));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
@@ -149,9 +149,9 @@ export function removeDatabase(path: string): void {
 const companions = ["-wal", "-shm", ".reading", ".claims"];
 
 /**
- * Gives the database `draft` the name `path`, and the former one the name `kept`. First the former one's write-ahead log is emptied
- * into it. If it is too damaged for that, its log gets the name of `kept` too. A kill after this step leaves the damaged database
- * at `path` without its log. Both are then under the names of `kept`.
+ * Gives the database `draft` the name `path`, and the former one the name `kept`. The former one's write-ahead log is first
+ * emptied into it. If it is too damaged for that, its log gets the name of `kept` too. After a kill at this point, the damaged
+ * database is at `path` without its log, and both are under the names of `kept`.
  *
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
@@ -199,7 +199,7 @@ function emptyLogInto(path: string): void {
   }
 }
 
-/** Gives the file a second name, so that its first name always leads to a database. */
+/** A second name: the first name then always leads to a database. */
 function linkOrCopy(path: string, kept: string): void {
   try {
     linkSync(path, kept);

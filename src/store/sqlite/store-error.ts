@@ -2,12 +2,12 @@ import { AppError } from "../../core/errors.ts";
 import { libraryRepair } from "./sqlite-library.ts";
 
 /**
- * Codes of a full disk in WAL mode. A quota (EDQUOT) shows itself as a failed write. A disk that allots room only at a sync shows
- * itself as a failed sync.
+ * A full disk in WAL mode. A quota (EDQUOT) shows itself as a failed write, a disk that allots room only at a sync as a failed
+ * sync.
  */
 const codesOfFullDisk = new Set(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"]);
 
-/** Codes of a faulty statement of this program: no state of a disk explains them. */
+/** A faulty statement of this program: no state of a disk explains these. */
 const isBug = (code: string) => /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG)/.test(code);
 
 export function isDiskFull(error: unknown): boolean {
@@ -19,7 +19,7 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
 }
 
-/** The error of the port: `store_unavailable` for refusals of the disk or the database. A bug stays as it is. */
+/** The port's error: `store_unavailable` for refusals of the disk or the database. A bug stays as it is. */
 export function toStoreError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined || isBug(code)) return error;
@@ -65,7 +65,7 @@ function describeUnusableLibrary(error: unknown): AppError | undefined {
   });
 }
 
-/** A failure to open, in words for the person who started Tocsin. An `AppError` passes as it is, and so does a bug. */
+/** A failure to open, in words for the person who started Tocsin. An `AppError` or a bug stays as it is. */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
   const notUsable = describeUnusableLibrary(error);

@@ -18,8 +18,8 @@ export interface StoreDriver extends Signals, Required<Pick<Administration, "hea
 }
 
 /**
- * The methods that the writing connection serves: those of delivery, whose queries are short and see each commit at once, and the
- * few of a start. The reading connection serves what people read, so that a long search delays no alert.
+ * Methods of the writing connection: those of delivery, whose queries are short and see each commit at once, and the few of a
+ * start. The reading connection serves what people read, so that a long search delays no alert.
  */
 const onWriter = [
   "acceptRequest",
@@ -63,7 +63,6 @@ const indexBatchesAtOnce = 40;
 /** How often the write-ahead log is emptied and free pages are given back. */
 const maintainEveryMs = 60 * 60 * 1000;
 
-/** All ports over one database. */
 export function createStore({ write, read, maintain, ...driver }: StoreDriver): SqliteStore {
   const methods: Record<string, unknown> = {};
   for (const name of onWriter) methods[name] = (...args: unknown[]) => write(name, args);
@@ -99,7 +98,7 @@ export function createStore({ write, read, maintain, ...driver }: StoreDriver): 
       maintainedAt ??= now;
       const isDue = now - maintainedAt >= maintainEveryMs;
       if (isDue) maintainedAt = now;
-      // Comes first: a search index that cannot be written must not prevent it.
+      // First: a search index that cannot be written must not prevent it.
       const done = isDue ? await maintain(now) : undefined;
       while (isDue && !stop?.aborted && (await write("forgetOld", [now])));
       await indexAlerts(stop);

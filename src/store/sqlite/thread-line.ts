@@ -15,7 +15,7 @@ export type FromThread =
   | { kind: "answer"; id: number; answer: unknown }
   | { kind: "failure"; id: number; error: WireError };
 
-/** An error as data, since structured cloning drops its class and its fields. */
+/** Structured cloning would drop an error's class and fields. */
 export type WireError = Pick<Error, "message" | "stack"> & Partial<Pick<AppError, "code" | "hint" | "retryAfterMs">>;
 
 /** Runs in the entry of a thread. The first message says what to open. */

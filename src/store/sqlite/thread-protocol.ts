@@ -3,11 +3,10 @@ import type { Call, CallResult, Commit } from "./group-commit.ts";
 import { fromWireError, toWireError, type WireError } from "./thread-line.ts";
 
 /*
- * The form of calls to a database thread, and of its answers. Bodies are packed in one buffer that is transferred. A Node `Buffer`
- * is a view of a larger block, and cloning it would copy the whole block.
+ * The form of calls to a database thread, and of its answers. Bodies are packed in one buffer that is transferred. A Node
+ * `Buffer` is a view of a larger block, and cloning it would copy the whole block.
  */
 
-/** The results of calls. */
 export interface CallsAnswer extends Omit<Commit, "results"> {
   results: WireResult[];
 }
@@ -15,7 +14,7 @@ export interface CallsAnswer extends Omit<Commit, "results"> {
 /** The usual answer to a request: accepted under its own ids, without notes. */
 type PlainlyAccepted = "accepted";
 
-/** An answer as text, which is read back in a third of the time that a clone of the same objects takes. */
+/** An answer as text. Reading it takes a third of the time of a clone. */
 interface AsJson {
   ok: true;
   json: string;
@@ -23,7 +22,7 @@ interface AsJson {
 
 export type WireResult = PlainlyAccepted | AsJson | { ok: true; value: unknown } | { ok: false; error: WireError };
 
-/** The calls with large answers that are all JSON: pages and previews read hundreds of items, and each alert needs some. */
+/** Calls with large answers that are all JSON. */
 const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
   "recordRouting",
   "listDue",
@@ -61,7 +60,7 @@ export function fromWireResult(result: WireResult | undefined, call: Call): Call
   return "json" in result ? { ok: true, value: JSON.parse(result.json) } : result;
 }
 
-/** The request of a call that carries a body. */
+/** The request of a call that has a body. */
 function requestOf(call: Call): IncomingRequest | undefined {
   return call.name === "acceptRequest" ? (call.arguments[0] as IncomingRequest) : undefined;
 }
@@ -70,7 +69,7 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-/** The fields of a request that travel with its body, without names, which cost more to clone than the values. */
+/** The fields of a request next to its body. Cloning their names would cost more than the values. */
 const fields = [
   "receivedAt",
   "contentType",
@@ -82,12 +81,12 @@ const fields = [
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];
 
-/** The calls with large arguments that are all JSON. */
+/** Calls with large arguments that are all JSON. */
 const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempt"]);
 
 /**
- * The calls in their order, some with their arguments as JSON. A request to accept is the length of its body, its drafts as JSON,
- * and its fields.
+ * The calls in order, some with their arguments as JSON. A request to accept is the length of its body, its drafts as JSON, and
+ * its fields.
  */
 export interface PackedCalls {
   calls: (
@@ -99,7 +98,7 @@ export interface PackedCalls {
   bodies?: Uint8Array<ArrayBuffer>;
 }
 
-/** Packs calls. The calls themselves, with their requests, stay as they are. */
+/** Leaves the calls and their requests as they are. */
 export function packCalls(calls: Call[]): PackedCalls {
   const length = calls.reduce((sum, call) => sum + bodyLengthOf(call), 0);
   const bodies = new Uint8Array(length);
@@ -118,7 +117,7 @@ export function packCalls(calls: Call[]): PackedCalls {
 
 const noBytes = new Uint8Array();
 
-/** The inverse: bodies become views of the one buffer. */
+/** Bodies become views of the one buffer. */
 export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   let from = 0;
   return calls.map((call): Call => {

@@ -7,7 +7,7 @@ import { type CallsAnswer, type PackedCalls, toWireResult, unpackCalls, type Wir
 
 export type ThreadData = Omit<SessionOptions, "now"> | SpoolData;
 
-/** The data of a thread for a spool instead of a store: see `SpoolFile`. */
+/** For a thread of a spool instead of a store: see `SpoolFile`. */
 interface SpoolData {
   spool: string;
   writtenTo: number;

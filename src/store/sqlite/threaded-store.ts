@@ -22,22 +22,22 @@ export interface ThreadedStoreOptions {
   /** See `SessionOptions`. */
   ballastBytes?: number;
   /**
-   * A database thread has ended by itself (out of memory, a bug). Every later call is refused with `store_unavailable`. Only a new
-   * process helps: end this one, so that its supervisor starts it again.
+   * Called when a database thread has ended by itself (out of memory, a bug). Every later call is refused with
+   * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
   /** Whether changes in the folder of shared secrets are emitted as `secrets`. Default false. */
   watchesSecrets?: boolean;
-  /** Is given the error that a listener of `subscribe` throws. Default: nobody hears of it. */
+  /** Called with the error that a listener of `subscribe` throws. */
   onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
 }
 
 /**
- * The store that a relay runs on: one thread writes, another reads and starts with the first look, and this thread only waits. Why
- * a thread, with figures: docs/adr/0001-database-thread.md.
+ * The store of a relay: one thread writes, another reads and starts with the first look, and this thread only waits. Why a
+ * thread, with figures: docs/adr/0001-database-thread.md.
  *
  * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
- *   `store_unavailable` when it cannot be opened.
+ * `store_unavailable` when it cannot be opened.
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<SqliteStore> {
   const { dataDir, ballastBytes, onStopped } = options;
@@ -54,10 +54,10 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   };
   let reading: Promise<DatabaseThread> | undefined;
   let isClosed = false;
-  /** Starts at the first question: the thread takes nine megabytes and a part of the start, and many relays have no readers. */
+  /** Starts at the first question: the thread takes nine megabytes, and many relays have no readers. */
   function reader(): Promise<DatabaseThread> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
-    // When the thread cannot be started, this question fails and the next one starts another. Alerts do not need it.
+    // If the thread cannot be started, this question fails and the next one starts another. Alerts do not need it.
     reading ??= start({ path, readOnly: true }, { entry, onStopped }).catch((error: unknown) => {
       reading = undefined;
       throw error;
@@ -95,8 +95,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
 }
 
 /**
- * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, a process that follows a secret also
- * looks at it from time to time.
+ * No commit signals a change of these files. Where the folder cannot be watched, a process that follows a secret also looks at it
+ * from time to time.
  */
 function watchSecrets(folder: string, hub: SignalHub): () => void {
   try {
@@ -119,7 +119,7 @@ async function copyInThread(path: string, to: string, entry: URL | undefined): P
 }
 
 /**
- * One process per data folder.
+ * One process for each data folder.
  *
  * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
  */
@@ -133,7 +133,7 @@ export function lockDataFolder(dataDir: string): { release(): void } {
 }
 
 /**
- * The lock is SQLite's own file lock, which the operating system releases at any end of the process. A lock file with a process id
+ * The lock is SQLite's file lock, which the operating system releases at any end of the process. A lock file with a process id
  * would outlive a SIGKILL.
  *
  * @throws `taken` when another process holds it. AppError `store_unavailable` when the folder cannot be used.

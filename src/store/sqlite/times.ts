@@ -1,8 +1,8 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 
 /**
- * An alert's id begins with the time when it was made: never before the alert came, and at most this many milliseconds later. The
- * ids narrow the walk, and the alert's own time decides.
+ * An alert's id begins with the time at which it was made: at most this many milliseconds after the alert came. Ids narrow the
+ * walk, and the alert's own time decides.
  */
 const mostAheadMs = mostBehindMs + 1_000;
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt);

@@ -25,14 +25,14 @@ type Executable = ReturnType<typeof compile>;
 type Prepare = (text: string, given: Record<string, string>) => () => Executable;
 
 type Insert = (row: Named, values: Named) => boolean;
-/** @param changed is given the changed alert */
+/** @param changed gets the changed alert */
 type Take = (item: Named, changed: Set<number>) => Stepped<unknown> | undefined;
 
 /**
  * Prepares the statements of transactions, once for a connection.
  *
  * @param once when SQLite compiles a statement. Default: at its first use. Compiling all takes longer than the rest of opening a
- *   database, and a command or a test uses few.
+ * database, and a command or a test uses few.
  */
 export function createSqliteDialect(
   { db, now }: Pick<TransactionContext, "db" | "now">,
@@ -106,7 +106,7 @@ const atFirstUse: Once = <T>(make: () => T) => {
   };
 };
 
-/** Replaces each `:name` by `?`, and keeps the names in their order: SQLite binds values without names quicker. */
+/** Replaces each `:name` by `?`, and keeps the names in order: SQLite binds values without names quicker. */
 function compile(db: Pick<Database, "prepare">, text: string, given: Record<string, string>) {
   const names: string[] = [];
   const sql = withPlaces(text, Object.keys(given), (name) => {
@@ -132,9 +132,7 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
   const run = (values: Named): number => statement.run(bind(values)).changes;
   return {
     run,
-    /** Its first row. */
     get: (values: Named) => toRow(statement.get(bind(values))),
-    /** Its rows. */
     all(values: Named): Named[] {
       if (statement.reader) return statement.all(bind(values)).map(toRow);
       run(values);

@@ -4,7 +4,7 @@ import { toStoreError } from "./store-error.ts";
 
 /** Bytes of the log that are copied into the database at a time. At the end of the log the last two steps are copied together. */
 const stepBytes = 4 * 1024 * 1024;
-/** From this size on the log is copied to its end, so that the next commit begins it anew. A reader may keep it longer. */
+/** From this size on the log is copied to its end, so that the next commit begins it again. A reader may keep it longer. */
 const longestBytes = 32 * 1024 * 1024;
 
 /**
@@ -39,7 +39,7 @@ export class WriteAheadLog {
    * Copies the whole log and gives its room back to the disk.
    *
    * @param waitMs for readers that keep a part of it in use
-   * @returns false when a reader did so, and the next commits are appended to the log
+   * @returns false when a reader did so. The next commits are then appended to the log
    * @throws the errors of SQLite
    */
   empty(waitMs: number): boolean {
@@ -54,7 +54,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Like `empty`, but returns where the disk refuses. The content of the log is on disk, and is read from there. */
+  /** Like `empty`, but returns where the disk refuses. The log is on disk, and is read from there. */
   tryToEmpty(waitMs: number): void {
     unlessRefused(() => this.empty(waitMs));
   }

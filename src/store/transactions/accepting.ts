@@ -8,10 +8,9 @@ import type { Arriving } from "./repeats.ts";
 import type { Routing } from "./routing.ts";
 import type { AskedBy, NewRequest, RoutedAlert } from "./writing.ts";
 
-/** One call to accept a request. */
 export interface Asked {
   request: IncomingRequest;
-  /** The routing of its alerts, in their order, which the same transaction records. Default: the alerts wait for routing. */
+  /** The routing of its alerts, in order, which the same transaction records. Default: the alerts wait for routing. */
   drafts?: readonly RoutingDraft[];
 }
 
@@ -68,7 +67,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
   const countRepeated = sql.change("requests", { count: "int8" }, "duplicates = duplicates + :count");
   const countDuplicates = createCounting(sql, "duplicate", "duplicate_count");
 
-  /** Finds for each request with a key at most one with the same body and one with another body. */
+  /** For each request with a key: at most one with the same body, and one with another body. */
   async function findEarlierOf(tx: Tx, keyed: readonly Given[]): Promise<Map<IncomingRequest, readonly Earlier[]>> {
     const asked = keyed.map(({ request: { body, receivedAt, dedupeKey = "", dedupeWindowMs }, fingerprint }) => ({
       ...{ key: sql.kept(dedupeKey), since: receivedAt - dedupeWindowMs },
@@ -128,7 +127,7 @@ function toArriving(asked: readonly Asked[], given: readonly Given[]): (Arriving
   );
 }
 
-/** Decides one request after another, since each stored one is an earlier request for the next. */
+/** One request after another, since each stored one is an earlier request for the next. */
 function decide(
   given: readonly Given[],
   storedIds: ReadonlySet<string>,

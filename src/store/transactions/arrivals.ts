@@ -13,12 +13,11 @@ const mostFactsBytes = 1024 * 1024;
 
 type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
 
-/** `bytes`: the size of its request; `deliveries`: JSON, in their order. */
+/** `bytes`: the size of its request. `deliveries`: JSON, in order. */
 type PastRow = Pick<Row<"alerts">, "seq" | "id" | "item" | "source" | "received_at" | "dropped" | "decisions"> &
   Record<"request_seq" | "routed_at" | "bytes", number> &
   Record<"title" | "format", string | null> & { deliveries: string };
 
-/** The columns that say that an alert came and what was decided. */
 type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
 
 const toArrival = (row: ArrivalRow): StoredArrival => ({
@@ -80,8 +79,7 @@ function statementsOf(sql: Dialect) {
     {},
     {
       sqlite: `SELECT coalesce((SELECT seq - 1 FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1), ${last}, 0) AS seq`,
-      // `seq + 0` keeps the planner from walking along all alerts: with the bare column it expects to meet an unrouted
-      // one soon.
+      // `seq + 0` keeps the planner from walking along all alerts: with the bare column it expects to meet an unrouted one soon.
       postgres: `SELECT coalesce((SELECT min(seq + 0) - 1 FROM alerts WHERE routed_at IS NULL), ${last}, 0) AS seq`,
     },
     ({ seq }: { seq: number }) => seq,

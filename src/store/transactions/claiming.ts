@@ -10,7 +10,7 @@ import type { Fences } from "./lanes.ts";
 
 interface ClaimedRow extends Omit<DeliveryRow, "status"> {
   facts: string;
-  /** The row of its thread as JSON: what was sent there of its alert key. Null when nothing was. */
+  /** The row of its thread as JSON. Null when nothing was sent there of its alert key. */
   thread: string | null;
 }
 

@@ -83,7 +83,7 @@ function dueStatements(sql: Dialect) {
   return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue };
 }
 
-/** The lists of due deliveries. `due_at` is set exactly while a delivery may be claimed. */
+/** `due_at` is set exactly while a delivery may be claimed. */
 export function createDueLists(sql: Dialect) {
   const findThread = findThreadIn(sql);
   const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);

@@ -13,7 +13,7 @@ interface EarlierEnd {
   told: readonly Pick<PlannedDelivery, "destination" | "recipient">[];
 }
 
-/** The most ends of a key that are looked at. */
+/** Ends of a key that are looked at. */
 const mostEnds = 20;
 /** Nobody has read the message of a delivery in one of these states. */
 export const untoldStates = "('failed', 'expired', 'muted')";
@@ -35,7 +35,7 @@ interface Row {
 
 /**
  * Finds the earlier ends of keys that are over. Another relay that routes an end of the same key waits until this transaction has
- * ended. Ask for the records in their order: an end that one of them sends counts for the next.
+ * ended. Ask for the records in order: an end that one of them sends counts for the next.
  */
 export function createEnds(sql: Dialect) {
   const lookLocked = createLockedLook(sql, "endedKey");
@@ -88,7 +88,7 @@ function toEarlier({ seq, id, facts, told }: Row): Earlier[] {
 }
 
 /**
- * The deliveries of an end that still have to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour, and
+ * The deliveries of an end that still have to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour,
  * Alertmanager with each notification of the group. A destination that got the end of this occurrence does not get it again. A
  * later end changes the message where the channel can do so.
  *

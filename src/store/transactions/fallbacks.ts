@@ -9,7 +9,7 @@ type MadeRow = Pick<Row<"deliveries">, "alert_seq" | "destination" | "recipient"
 
 export type CallFallbacks = (tx: Tx, fallbacks: readonly FallbackCall[], at: number) => Promise<void>;
 
-/** Calls fallbacks, once for each delivery. The mailboxes of one destination together call the fallback once for an alert. */
+/** Makes fallbacks, once for each delivery. The mailboxes of one destination together make one for an alert. */
 export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
   const make = createMaking(sql);
   const lockCalling = sql.statement(
@@ -46,7 +46,7 @@ export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
     });
     const seqs = [...new Set(calling.map(({ alert_seq }) => alert_seq))];
     const again = called.map(({ call, row }) => ({ seq: row.seq, again_at: call.againAt ?? null }));
-    // Runs last, so it sees the deliveries that the other statements have made for these alerts.
+    // Last, so it sees the deliveries that the other statements have made for these alerts.
     const [, , made] = await Promise.all([
       tx.change(noteCalled, again),
       tx.run(lockAlerts, { seqs }),

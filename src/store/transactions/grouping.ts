@@ -30,12 +30,12 @@ export interface Groups {
 
 type CauseRow = Pick<Row<"deliveries">, "alert_seq" | "channel" | "recipient" | "route" | "extras">;
 
-/** A memory is kept longer than any cause may hold back. */
+/** Longer than any cause may hold back. */
 const keptMs = 14 * 24 * 3_600_000;
 const overBefore = "it began and was over while its cause fired";
 /** A message that cannot name all that its cause holds back is changed no more often than this. */
 const recountMs = 10_000;
-/** Deliveries that one step changes at most: the writing thread takes some 10 ms, and accepting alerts waits for it. */
+/** Deliveries that one step changes: the writing thread takes some 10 ms, and accepting alerts waits for it. */
 const mostAtOnce = 400;
 /** Deliveries that take several steps are due this much later, so that their messages know how many there are. */
 const gatherMs = 3_000;
@@ -54,13 +54,13 @@ function statementsOf(sql: Dialect) {
   );
   const picked = `d.seq ${sql.isOneOf(":seqs")} AND d.state = 'held'`;
   const isEnd = (alert: string) => `${sql.statusOf(alert)} = 'resolved'`;
-  // An end of its key followed. Where the delivery is an end itself, the following one has to go to the same chat.
+  // An end of its key followed. If the delivery is an end itself, the following one must go to the same chat.
   const isFollowed = `EXISTS (
     SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL AND f.routed_at IS NOT NULL
       AND ${isEnd("f")} AND (${sql.statusOf("a")} <> 'resolved' OR EXISTS (
         SELECT 1 FROM deliveries e WHERE e.alert_seq = f.seq AND e.destination = d.destination
           AND e.recipient = d.recipient AND e.state NOT IN ${untoldStates})))`;
-  // The status of its key that the same chat was told last.
+  // The status of its key in the last message before, in the same chat.
   const toldBefore = `(
     SELECT ${sql.statusOf("b")} FROM alerts b JOIN deliveries e ON e.alert_seq = b.seq
     WHERE b.alert_key = a.alert_key AND b.seq < a.seq AND e.destination = d.destination AND e.recipient = d.recipient
@@ -135,7 +135,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   const { findUntold, findCause, recount } = statements;
   const apply = createSteps(memories, statements);
 
-  /** Has the message of a cause count what it holds back. A count that still waits is replaced. */
+  /** Makes the message of a cause count what it holds back. A count that still waits is replaced. */
   async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
     const [rows = []] = await tx.look(findCause, [{ id: causeId, destination }]);
     const [first] = rows;
@@ -182,7 +182,9 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       };
     },
 
-    /** Called when deliveries did not arrive in time: a cause that nobody at its destination knows of holds nothing back there. */
+    /**
+     * Called when deliveries did not arrive in time: a cause that nobody at its destination knows of holds nothing back there.
+     */
     async forgetUntold(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const untold = deliverySeqs.length === 0 ? [] : await tx.run(findUntold, { seqs: deliverySeqs });
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();
@@ -211,7 +213,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
   };
 }
 
-/** Makes changes in their order, after the rest of earlier ones, as many as one step may change. True: some are left. */
+/** Makes changes in order, after the rest of earlier ones, as many as one step may. True: some are left. */
 function createSteps(
   { findLocked, save }: ReturnType<typeof createMemories<KeptGroup>>,
   { pick, endOver, hasten, move }: ReturnType<typeof statementsOf>,
@@ -256,7 +258,7 @@ interface CountedCause extends NonNullable<Gathered["behind"]> {
   destination: string;
 }
 
-/** Judges records in their order, by what is remembered of their groups and causes. */
+/** Judges records in order, by what is remembered of their groups and causes. */
 class GroupDesk {
   /** The memories after the judged records, by place. */
   readonly touched = new Map<string, Remembered<GroupMemory>>();
@@ -293,7 +295,7 @@ function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
   return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));
 }
 
-/** The places that an alert locks. An alert that changes no cause locks none of them: other relays need not wait for it. */
+/** The places that an alert locks. An alert that changes no cause locks none of them, so other relays need not wait for it. */
 function placesToLock({ deliveries, facts }: RoutingRecord, memories: ReadonlyMap<string, GroupMemory>): string[] {
   return deliveries.flatMap(({ destination, group = {} }) => {
     const key = keyOf({ destination, name: allCauses });

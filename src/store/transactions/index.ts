@@ -24,7 +24,7 @@ import { createRouteStatistics, createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
 /**
- * The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share;
+ * The transactions that both databases share, written once: see `Tx`. `joint`: calls of several lanes may share them.
  * `acceptRequests`: for as many calls as its driver gathers.
  */
 export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
@@ -63,7 +63,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createSingleAlerts(sql),
       ...createStatistics(sql),
       ...routeStatistics,
-      /** A step through what is kept for a time of its own, however long alerts are. True: this was not the last one. */
+      /** A step through what is kept for a time of its own, whatever the age of alerts. True: this was not the last one. */
       async forgetOld(tx: Tx, now: number): Promise<boolean> {
         const [, ...isMore] = await Promise.all([
           forgetOldHours(tx, now),
@@ -96,9 +96,9 @@ export type SharedMethods = {
 };
 
 /**
- * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `load`:
- * it does so too, but on SQLite next to them where many are asked for, since it is much; `statement`: it writes in one statement,
- * which is its own transaction; `transaction`: all of it or nothing.
+ * How each is run. `read`: for what people look at, on a connection of its own. `look`: it reads where the others write. `load`:
+ * the same, but on SQLite in the reading thread where many are asked for. `statement`: it writes in one statement, which is its
+ * own transaction. `transaction`: all of it or nothing.
  */
 export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statement" | "transaction"> = {
   acquireLanes: "transaction",

@@ -5,11 +5,11 @@ import { rowOf, toPace } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, InTx, Tx } from "../tx.ts";
 
-/** The process that calls, among several relays of one database. */
+/** The calling process, among several relays of one database. */
 export interface Self {
-  /** The relay's name: lanes of an earlier process of this name are free for the next one. */
+  /** Lanes of an earlier process of this name are free for the next one. */
   relayName: string;
-  /** When this process began, by the database's clock: ISO 8601. */
+  /** ISO 8601, by the database's clock. */
   startedAt: string;
 }
 
@@ -58,8 +58,8 @@ const prepareGrant = (sql: Dialect) =>
       sqlite: `INSERT INTO lanes (lane_group, fence)
         SELECT value, (SELECT coalesce(max(fence), 0) FROM lanes) + key + 1 FROM json_each(:groups) WHERE true LIMIT :most
         ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING lane_group, fence`,
-      // Setting the key, even to its own value, locks the row as FOR UPDATE does: it waits for every write under the old fence
-      // that is under way, which holds the row with FOR KEY SHARE. None of them commits once the new holder has begun.
+      // Setting the key, even to its own value, locks the row as FOR UPDATE does. It waits for every write under the old fence,
+      // which holds the row with FOR KEY SHARE. None of them commits once the new holder has begun.
       postgres: `INSERT INTO lanes (lane_group, fence, owner, relay, granted_at, lease_until, destinations)
         SELECT lane_group, nextval('lane_fences'), :owner, :relay, clock_timestamp(),
           clock_timestamp() + :lease_ms * interval '1 millisecond',

@@ -39,7 +39,7 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
     /** The memories that exist, by `keyOf`. */
     find: async (tx: Tx, places: readonly Place[]) => byPlace(places, await tx.look(find, places)),
 
-    /** As `find`. Another relay that looks for one of the places waits until this transaction has ended. */
+    /** Like `find`. Another relay that looks for one of the places waits until this transaction has ended. */
     findLocked: async (tx: Tx, places: readonly Place[]) => byPlace(places, await lookLocked(tx, find, places, keyOf)),
 
     save: (tx: Tx, memories: readonly Remembered<Memory>[]) =>
@@ -53,7 +53,7 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
       ),
 
     /**
-     * Removes memories that were not written for this long, a step through the rows. An index by time would cost each alert more.
+     * Removes memories that were not written for so long, a step through the rows. An index by time would cost each alert more.
      * True: this was not the last step.
      */
     forgetOld: (tx: Tx, now: number): Promise<boolean> => removeOld(tx, rowsAtOnce, { before: now - keptMs }),

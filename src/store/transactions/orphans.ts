@@ -19,7 +19,7 @@ const destinationsOf = (name: string, kind: string) => `
 export function createOrphans(sql: Dialect, { isHeld, relayName }: Self & Fences) {
   const dueOf = (isBulk: boolean) => `due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
   const [usual, bulk] = [dueOf(false), dueOf(true)];
-  /** Another relay may have a newer configuration that knows the destination. */
+  /** Another relay may have a newer configuration that has the destination. */
   const isNotElsewhere = sql.isShared
     ? `destination NOT IN (
          SELECT unnest(destinations) FROM lanes WHERE lease_until > clock_timestamp() AND relay IS DISTINCT FROM :relay)`

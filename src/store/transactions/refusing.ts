@@ -4,10 +4,9 @@ import { refusedColumns, rowOf, toRefusedSummary } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
-/** One refused request that is kept. */
 type RefusedSize = { seq: number; address: string; bytes: number };
 
-/** The most that is kept of one source, so that a flood at one source does not remove the requests of others. */
+/** The limits for one source, so that a flood at one source does not remove the requests of others. */
 const mostKept = 200;
 const mostKeptBytes = 4 * 1024 * 1024;
 

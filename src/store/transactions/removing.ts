@@ -23,7 +23,7 @@ const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 /** Whether a name is that of routes that are kept for alerts, see `createKeptRoutes`. */
 const areRoutes = "name >= 'routes:' AND name < 'routes;'";
 /**
- * Routes are kept this long after their last use, which is noted every hour by clocks that may differ. No later alert refers to
+ * Routes are kept so long after their last use, which is noted every hour by clocks that may differ. No later alert refers to
  * them.
  */
 const routesOutliveMs = 86_400_000;
@@ -113,7 +113,9 @@ export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", tabl
     },
   );
 
-/** Removes the finished ones of these alerts, and gives their number. Their rows are locked, so no delivery is added meanwhile. */
+/**
+ * Removes the finished ones of these alerts, and gives their number. Their rows are locked, so no delivery is added meanwhile.
+ */
 function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
     { seqs: "int8[]" },
@@ -137,7 +139,7 @@ function createFinishedRemoving(sql: Dialect) {
   const findOthers = sql.statement(
     { request: "int8", first: "int8" },
     {
-      // SQLite has no index of requests. The alerts of a request were stored one after another.
+      // SQLite has no index of requests. The alerts of a request are in adjacent rows.
       sqlite: `SELECT 1 FROM alerts WHERE seq >= :first AND seq < :first + (SELECT items FROM requests WHERE seq = :request)
         AND request_seq = :request LIMIT 1`,
       postgres: "SELECT 1 FROM alerts WHERE request_seq = :request LIMIT 1",
@@ -234,7 +236,7 @@ export function createRounds<G extends Given>(
     { ...given, ...textsOf("after_"), ...textsOf("to_") },
     {
       sqlite: `DELETE ${old}`,
-      // Locked in one order, so that no two relays wait for each other. No join with what is locked: its plan reads the whole table.
+      // Locked in one order, so that no two relays wait for each other. A join with the locked rows would read the whole table.
       postgres: `WITH locked AS MATERIALIZED (SELECT 1 ${old} ${sql.forUpdate(names)})
         DELETE ${old} AND (SELECT count(*) FROM locked) > 0`,
     },

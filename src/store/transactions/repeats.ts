@@ -12,7 +12,7 @@ export interface Unrouted {
   receivedAt: number;
   /** Kept with the alert, so that later ones find it. Undefined: it is a repeat, or was compared by its key. */
   fingerprint?: number;
-  /** Id of the first alert, when this one is its repeat. */
+  /** The first alert, when this one is its repeat. */
   repeatOf?: string;
 }
 
@@ -31,7 +31,7 @@ interface Row {
   origin: AlertOrigin;
   received_at: number;
   fingerprint: number | null;
-  /** The text that a repeat has in common with its first alert. Null: the alert is not compared. */
+  /** What a repeat has in common with its first alert. Null: the alert is not compared. */
   body: string | null;
   /** The first alert, which this one repeats. */
   first?: First;
@@ -39,7 +39,7 @@ interface Row {
 
 type First = Pick<Row, "seq" | "id">;
 
-/** The most rows that are compared for one body: a sender may make fingerprints collide on purpose. */
+/** Rows that are compared for one body: a sender may make fingerprints collide on purpose. */
 const mostCompared = 10;
 
 const likeness = "concat_ws(' ', r.fingerprint, a.item, a.origin, a.source)";
@@ -103,7 +103,7 @@ export function createRepeats(sql: Dialect) {
   );
 
   return {
-    /** The alerts that are not routed yet, by their positions. */
+    /** The alerts that are not routed yet, by position. */
     async findUnrouted(tx: Tx, records: readonly RoutingRecord[]): Promise<Map<number, Unrouted>> {
       const asked = records.map(({ alertSeq: seq, repeatWindowMs: window_ms = null, isRepeatDespiteKey }) => ({
         ...{ seq, window_ms, despite_key: isRepeatDespiteKey ? 1 : 0 },
@@ -153,7 +153,7 @@ export function createRepeats(sql: Dialect) {
   };
 }
 
-/** Decides one alert after another, since the first alert of a pair may be in the same list. */
+/** One alert after another, since the first alert of a pair may be in the same list. */
 function decide(rows: readonly Row[], records: readonly RoutingRecord[]): Map<number, Unrouted> {
   const windows = new Map(records.map(({ alertSeq, repeatWindowMs = 0 }) => [alertSeq, repeatWindowMs]));
   const decided = new Map<number, Unrouted>();

@@ -12,7 +12,7 @@ type KnownRow = Pick<
   "seq" | "alert_seq" | "destination" | "recipient" | "purpose" | "state" | "resent_by"
 >;
 
-/** The states that a bulk resend resends. */
+/** The states that a bulk resend takes up. */
 const resendable: readonly DeliveryState[] = ["failed", "expired", "muted"];
 const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
 
@@ -46,8 +46,8 @@ export function createResending(sql: Dialect, newId: NewId) {
   const markResent = sql.change("deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
 
   /**
-   * Marks each unsent delivery as resent by its mailbox's own resend, or by the destination's first one where that
-   * mailbox is gone.
+   * Marks each unsent delivery as resent by its mailbox's own resend, or by the destination's first one where that mailbox is
+   * gone.
    */
   async function standFor(tx: Tx, alertSeq: number, resends: (NewDelivery & { seq: number })[]): Promise<void> {
     const unsent = await tx.run(listUnsent, { alert_seq: alertSeq });
@@ -91,11 +91,13 @@ export function createResending(sql: Dialect, newId: NewId) {
   } satisfies InTx<Dispatch, "addDeliveries" | "resendFailed">;
 }
 
-/** Decides one call after another: a resend of one may serve the next. */
+/** One call after another: a resend of one may serve the next. */
 function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId) {
   const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
   const made: NewDelivery[] = [];
-  /** `by`: the position of the delivery that replaces the failed one (also when that is released later), or the id of a new one. */
+  /**
+   * `by`: the position of the delivery that replaces the failed one (also when that is released later), or the id of a new one.
+   */
   const resent: { failed: KnownRow; by: number | string }[] = [];
   const isOpen = ({ state, resent_by }: KnownRow) => resent_by === null && resendable.includes(state);
   const open = new Map(rows.filter(isOpen).map((row) => [row.seq, row]));

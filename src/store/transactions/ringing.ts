@@ -20,7 +20,7 @@ export interface Rings {
   save?(tx: Tx): Promise<void>;
 }
 
-/** A key without an alert for this long is forgotten. The rule itself looks back over hours. */
+/** A key without an alert for so long is forgotten. The rule looks back over hours only. */
 const keptMs = 7 * 24 * 3_600_000;
 const countedElsewhere = "counted: the next message about its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };
@@ -63,7 +63,7 @@ function statementsOf(sql: Dialect) {
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
  * At most one summary of a key waits at a destination, and at most one count. A ring that reached nobody is forgotten. Recipients
- * that a ring did not reach get the next firing.
+ * that a ring did not reach get the next firing alert.
  */
 export function createRinging(sql: Dialect) {
   const rings = createMemories<RingMemory>(sql, "rings", keptMs);
@@ -118,7 +118,7 @@ export function createRinging(sql: Dialect) {
   };
 }
 
-/** Judges records in their order, by what is remembered of their keys. */
+/** Judges records in order, by what is remembered of their keys. */
 class RingDesk {
   readonly #ids = new Set<string>();
   /** The memories after the judged records. */
@@ -128,7 +128,7 @@ class RingDesk {
 
   constructor(readonly memories: Map<string, RingMemory>) {}
 
-  /** Whether the alert was judged here, so that its deliveries change in any case. */
+  /** Whether the alert was judged here: its deliveries then change in any case. */
   readonly isOwn = ({ id }: { id: string }): boolean => this.#ids.has(id);
 
   judge(record: RoutingRecord, { id, receivedAt }: Unrouted, left: Judged): Judged {
@@ -164,7 +164,7 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
 type Held = Damped & { dueAt: number; ringsFor: readonly string[] };
 
 interface Rung {
-  /** Alerts since the last ring that did not ring. */
+  /** Alerts that did not ring since the last ring. */
   damped?: Damped;
   /** The key rang before, and this is a ring of its own. */
   isAgain: boolean;

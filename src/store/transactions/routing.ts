@@ -23,7 +23,7 @@ import {
   type Written,
 } from "./writing.ts";
 
-/** The routing of an alert, with the place of each planned delivery. Undefined: the end was told before. */
+/** The routing of an alert, with the place of each planned delivery. Undefined: the end was sent before. */
 interface Entry {
   routed: RoutedAlert;
   places: (RoutedDelivery | undefined)[];
@@ -129,7 +129,8 @@ export function createRouting(
     const judged = records.flatMap(withIfOver);
     const [held, rings, groups, found, leftToSend, mutes] = await Promise.all([
       holdLanes(tx, records),
-      // Locked before the unrouted alerts are looked up: of two relays that route one alert, the later one waits here and finds it routed.
+      // Locked before the unrouted alerts are looked up: of two relays that route one alert, the later one waits here and finds
+      // it routed.
       lookUpRings(tx, judged),
       lookUpGroups(tx, judged),
       find(),
@@ -180,7 +181,7 @@ export function createRouting(
       rings.save?.(tx),
       mutes?.save(tx),
     ]);
-    // The changes concern the rows that were just written, too.
+    // The changes also concern the rows that were just written.
     await groups.save?.(tx);
     const threadOf = new Map(claimed.map(({ id }, index) => [id, threads[index]?.[0]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
@@ -206,8 +207,8 @@ export function createRouting(
 
   return {
     /**
-     * Looks up what routing needs for alerts that are about to be stored. A wait for another transaction fails soon, since all
-     * requests that are accepted later wait for this one.
+     * What routing needs for alerts that are about to be stored. A wait for another transaction fails soon, since all requests
+     * that are accepted later wait for this one.
      * @returns a function that gives the rows to write for records
      */
     async lookUpArriving(tx: Tx, arriving: readonly Arriving[]) {

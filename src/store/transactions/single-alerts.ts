@@ -16,7 +16,7 @@ interface DetailRow extends ListedRow, RequestRow {
   decisions: string | null;
   /** How often its body came again as an alert of its own. */
   repeats: number;
-  /** JSON, in their order. */
+  /** JSON, in order. */
   tries: string;
 }
 
@@ -24,7 +24,7 @@ type AttemptRow = Omit<Row<"attempts">, "seq" | "delivery_seq"> & { delivery: st
 
 const attemptColumns = columnNames("attempts").filter((name) => name !== "seq" && name !== "delivery_seq");
 
-/** The most ids that are compared by their endings: some milliseconds, along the index of ids. */
+/** Ids that are compared by their endings: some milliseconds, along the index of ids. */
 const mostEndings = 100_000;
 
 /** Reads one alert for its page. Parts that belong together are one statement, so that they show one moment. */

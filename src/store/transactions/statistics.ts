@@ -14,11 +14,11 @@ import type { Dialect, InTx, Tx } from "../tx.ts";
 export const hourMs = 3_600_000;
 const dayHours = 24;
 const weekHours = 7 * dayHours;
-/** A day more than is shown, so that the counts are still there after a clock was set back. */
+/** A day more than is shown: the counts must be there after a clock was set back. */
 const keptHours = 8 * dayHours;
 const mostLast = 50;
 const longestTitle = 120;
-/** Waits are counted in steps: this many for each doubling of the milliseconds. */
+/** Waits are counted in steps, with this many for each doubling of the milliseconds. */
 const stepsToDouble = 8;
 
 const hourOf = (at: number) => Math.floor(at / hourMs);
@@ -27,8 +27,8 @@ type EndedRow = Pick<Row<"deliveries">, "seq" | "alert_seq" | "destination" | "r
   Pick<Row<"alerts">, "id" | "received_at"> & { state: EndState; title: string | null; at: number };
 
 /**
- * Statistics from counts by the hour, so that none is made by reading deliveries. The last outcomes are those of the newest
- * alerts of each state: 200 entries of an index.
+ * Counts by the hour, so that no delivery has to be read for them. The last outcomes are those of the newest alerts of each
+ * state: 200 entries of an index.
  */
 export function createStatistics(sql: Dialect) {
   const ofHours = { names: "text[]", since: "int8" } as const;

@@ -133,11 +133,11 @@ export interface NewRequest {
 
 /** The relay of these requests, where several relays share a database. */
 export interface AskedBy {
-  /** The relay that routes these alerts first. Default: the relay that looks first. */
+  /** The relay that routes these alerts first. Default: the one that looks first. */
   router?: string;
   /** When the first of them asked, by the database's clock. Epoch milliseconds. */
   askedAt: number;
 }
 
-/** The positions of alerts and deliveries that were written, by their ids. */
+/** The positions of written alerts and deliveries, by id. */
 export type Written = ReadonlyMap<string, number>;

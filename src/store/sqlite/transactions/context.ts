@@ -8,7 +8,7 @@ import { type Notes, newNotes } from "../../signals.ts";
 export interface TransactionContext {
   db: Database;
   newId: NewId;
-  /** The clock that decides when a lease ends. */
+  /** Decides when a lease ends. */
   now: Now;
   /** The signals of the commit. */
   notes: Notes;
@@ -16,7 +16,7 @@ export interface TransactionContext {
   changed: Set<number>;
   /** The last version that an alert was given. */
   version: number;
-  /** The reason of the last failed lookup of earlier alerts. */
+  /** Why the last failed lookup of earlier alerts failed. */
   damage?: string;
 }
 
@@ -27,7 +27,7 @@ export const createContext = (given: Pick<TransactionContext, "db" | "newId" | "
   version: 0,
 });
 
-/** A limit that is bound at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+/** A limit that is bound at each call. SQLite plans a statement with a bare `LIMIT ?` again whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";
 
 /** Statements whose text is made for each call, kept by that text: preparing one takes longer than running most of them. */

@@ -23,7 +23,7 @@ import { createStepCounter } from "./over-time.ts";
 import { createSearching, createSearchParts } from "./searching.ts";
 import { createWriting } from "./writing.ts";
 
-/** Every transaction function of the port, against one connection that may write. */
+/** Every transaction function of the port, for one connection that may write. */
 export function createTransactions(context: TransactionContext, sql = createSqliteDialect(context)) {
   const searching = createSearching(context);
   const writing = createWriting(context, searching);
@@ -55,7 +55,6 @@ export function createTransactions(context: TransactionContext, sql = createSqli
 export type Transactions = ReturnType<typeof createTransactions>;
 export type TransactionName = keyof Transactions;
 
-/** The alerts that wait for routing. */
 function createRouting({ db }: Pick<TransactionContext, "db">) {
   const listFresh = db.prepare<[number, number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE seq > ? AND routed_at IS NULL AND route_failures = 0
@@ -65,7 +64,7 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
      ORDER BY route_after, seq LIMIT 1`,
   );
-  /** The alerts of a request are stored in adjacent rows. */
+  /** The alerts of a request are in adjacent rows. */
   const listRest = db.prepare<[number, number, number, number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts
      WHERE seq > ? AND seq < ? + (SELECT items FROM requests WHERE seq = ?) AND request_seq = ? AND routed_at IS NULL`,
@@ -104,7 +103,7 @@ function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
   const changes = db.prepare<[number, number], ListedRow>(
     `SELECT ${listedColumns(sql)} FROM alerts a WHERE a.version > ? ORDER BY a.version ${boundLimit}`,
   );
-  // The index has only alerts with a version. Without the condition SQLite reads the whole table instead.
+  // The index has only alerts with a version. Without the condition SQLite reads the whole table.
   const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL").pluck();
   const latestVersion = (): number => version.get() ?? 0;
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
@@ -149,7 +148,7 @@ function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
 /** Pages that are moved and cut off the end of the file at once: 256 KiB. */
 const pagesAtOnce = 32;
 
-/** Free room that stays in the file, as a share of it: new rows use it, and the file would only grow again. */
+/** Free room that stays in the file, as a share of it. New rows use it. Without it the file would only grow again. */
 const reserve = 0.02;
 
 /** Removes old alerts with their part of the search index, and makes the file smaller. */
@@ -165,7 +164,7 @@ function createRemoving(context: TransactionContext, removeOld: RemoveOld) {
   }
 
   async function remove(step: RemovalStep): Promise<Pick<Removal, "removed" | "next">> {
-    // The search index of former removals is cleared first, so that their writes to the log are known before more is removed.
+    // The search index of former removals is cleared first: their writes to the log must be known before more is removed.
     if (parts.clearForgotten()) return { removed: 0, next: step.after ?? toPosition(0) };
     const { from, to, ...done } = await runShared((tx) => removeOld(tx, step), context);
     parts.shrink(from, to);

@@ -29,7 +29,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
     rowsOf: (look, add, how) => rowsOf(sql, look, add, how),
     alertOf,
     unindexed: (column) => `+${column}`,
-    // The index is asked once for all matches of the part: asking it about one row takes as long.
+    // The index is asked once for all matches of the part: asking about one row takes as long.
     matches: ({ table, match }, add) => `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ${add(match)})`,
     page: (list, shown, limit, add) => limited(list(shown()), limit, add),
     run: <Row extends object>({ sql: text, values }: Statement) =>
@@ -41,7 +41,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
       return { from, below: (end ?? 0) + 1 };
     },
 
-    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word itself as well. */
+    /** A word that no alert of the newest parts has is searched as the beginning of a word, which finds the word too. */
     toFind(words) {
       const match = parts.toExpression(words);
       const all = parts.list();
@@ -53,7 +53,7 @@ export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dia
   };
 }
 
-/** The drivers of a query. SQLite chooses one of several indexes of a table, so all filters on the same table are one driver. */
+/** SQLite chooses one of several indexes of a table, so all filters on the same table are one driver. */
 function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   const joined = new Map<string, Driver<never>>();
   const columnsOf = (driver?: Driver<never>) => (driver && "columns" in driver ? driver.columns : {});

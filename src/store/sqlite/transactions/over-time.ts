@@ -6,7 +6,7 @@ import type { Dialect } from "../../tx.ts";
 import { firstSince, sinceId } from "../times.ts";
 import type { TransactionContext } from "./context.ts";
 
-/** The number of alerts with problems, from `?1` on and below `?2`, up to a limit. */
+/** The alerts with problems, from `?1` on and below `?2`, up to a limit. */
 export const countProblems = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted})`;
 /** The same, and how many of them have the severity `?3`. */
@@ -14,7 +14,6 @@ export const countProblemsOf = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted}) p
      CROSS JOIN alerts a ON a.seq = p.seq WHERE +a.severity = ?3`;
 
-/** Counts one step after another. */
 export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: Dialect): StepCounter {
   const first = db.prepare<[string], number>(firstSince()).pluck();
   const newest = db.prepare<[], number>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
@@ -27,7 +26,7 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
   const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
 
-  /** The steps of a span that were looked at, the last one first. `lowest` is the lowest position in all of them. */
+  /** The steps of a span that were looked at, the last one first. `lowest`: the lowest position in all of them. */
   const walks = new WeakMap<Span, { lowest: number; ranges: Map<number, [from: number, below: number]> }>();
 
   /**

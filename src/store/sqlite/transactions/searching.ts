@@ -5,14 +5,14 @@ import type { Row } from "../../tables.ts";
 import { boundLimit, createStatementCache, type TransactionContext } from "./context.ts";
 
 /**
- * The alerts of one full-text index. When FTS5 searches for the beginning of a word, it reads all such words of an index, and
- * nothing can stop it: `b` takes up to 45 ms for 32,768 alerts.
+ * The alerts of one full-text index. For the beginning of a word, FTS5 reads all such words of an index, and nothing can stop it:
+ * `b` takes up to 45 ms for 32,768 alerts.
  */
 const alertsPerPart = 32_768;
 
 /**
- * How often parts of the index are asked whether they have a word of a search exactly, in all and for one word. For `firing-info`,
- * whose halves every alert has, a negative answer takes 3 ms a part.
+ * How many parts of the index are asked whether they have a word exactly, in all and for one word. For `firing-info`, whose
+ * halves every alert has, a negative answer takes 3 ms a part.
  */
 const mostAsked = 16;
 const partsAsked = 8;
@@ -20,13 +20,13 @@ const partsAsked = 8;
 /** One full-text index, of the alerts from `firstSeq` to the beginning of the next part. */
 export interface SearchPart {
   firstSeq: number;
-  /** The name of its table. */
+  /** Its table's. */
   name: string;
 }
 
 type IndexedAlert = Pick<Row<"alerts">, "seq" | "id" | "facts">;
 
-/** The most remaining alerts of a part that are moved at once: a few milliseconds. A part with more stays as it is. */
+/** Remaining alerts of a part that are moved at once: a few milliseconds. A part with more stays as it is. */
 const mostMoved = 64;
 const shrunkEnding = "_left";
 
@@ -85,7 +85,7 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
 
     /**
      * Called after alerts of this range were removed. A part without alerts is removed from the search. A part with a few is
-     * written anew with only those. Parts that the index still writes to stay as they are.
+     * written again with only those. Parts that the index still writes to stay.
      */
     shrink(fromSeq: number, toSeq: number): void {
       const parts = list.all().reverse();
@@ -102,8 +102,8 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     },
 
     /**
-     * Empties a removed part bit by bit, and drops its table in the end. The time to drop it at once grows with the part, and the
-     * first part of an old log may hold millions of alerts. False: there is none.
+     * Empties a removed part bit by bit, and drops its table in the end: the first part of an old log may hold millions of
+     * alerts, and dropping it at once would take long. False: there is none.
      */
     clearForgotten(): boolean {
       const name = mayHaveForgotten ? findForgotten.get() : undefined;
@@ -155,8 +155,8 @@ function clearSome(db: Database, name: string): boolean {
 export type Searching = ReturnType<typeof createSearching>;
 
 /**
- * Indexes alerts after they are stored, from a cursor that survives restarts. The cursor waits for alerts that will soon be routed.
- * It skips an alert whose routing fails, so that later ones can be found. That alert is indexed when it is routed.
+ * Indexes alerts after they are stored, from a cursor that survives restarts. The cursor waits for alerts that will soon be
+ * routed. It skips an alert whose routing fails, so that later ones can be found. That alert is indexed when it is routed.
  */
 export function createSearching({ db }: Pick<TransactionContext, "db">, perPart = alertsPerPart) {
   const parts = createSearchParts({ db });

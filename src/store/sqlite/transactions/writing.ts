@@ -20,7 +20,7 @@ const routed = [
   ...["facts", "decisions", "fingerprint", "repeat_of"],
 ];
 
-/** Writes accepted and routed alerts in SQLite, row by row. */
+/** Writes accepted and routed alerts, row by row. */
 export function createWriting(context: TransactionContext, { indexedUpTo, indexLate }: Searching) {
   const { db, now } = context;
   const namesOf = (table: TableName) => insertedColumns(table).map(([name]) => name);
@@ -47,7 +47,7 @@ export function createWriting(context: TransactionContext, { indexedUpTo, indexL
     return (row) => Number(statement.run(names.map((name) => row[name] ?? null)).lastInsertRowid);
   }
 
-  /** The version is written with the rest of the row, which then need not be written a second time. */
+  /** Written with the rest of the row, which then need not be written a second time. */
   const toRouted = (alert: RoutedAlert) => ({ version: ++context.version, ...toRoutedColumns(alert) });
 
   function insertDeliveries(alertSeq: number, { deliveries }: RoutedAlert, written: Map<string, number>): void {
