@@ -9,7 +9,6 @@ import { text } from "./options.ts";
 import { readConfig } from "./relay/connect-relay.ts";
 import type { CliContext } from "./shell/context.ts";
 
-/** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
 export const backup = command({
   name: "backup",
   summary: "copy the database, running or not",
@@ -19,7 +18,6 @@ export const backup = command({
   run: copyDatabase,
 });
 
-/** `tocsin restore`: replaces the database by a backup, and keeps the former one. */
 export const restore = command({
   name: "restore",
   summary: "put a backup in the place of the database",
@@ -29,7 +27,6 @@ export const restore = command({
   run: putBack,
 });
 
-/** `tocsin repair`: writes a damaged database anew from its readable parts. */
 export const repair = command({
   name: "repair",
   summary: "check the database, and fix a damaged one",
@@ -38,7 +35,7 @@ export const repair = command({
   run: checkAndRepair,
 });
 
-/** Reads in this process, so that a large copy takes no time from the relay. */
+/** Reads in this process, so a large copy takes no time from the relay. */
 async function copyDatabase({ file }: { file: string }, { context, output }: Run): Promise<void> {
   const { openReadOnly, requireSqlite } = await import("../store/open-read-only.ts");
   const config = await readConfig(context);

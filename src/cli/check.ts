@@ -5,7 +5,6 @@ import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
 import { terminalLines } from "./shell/output.ts";
 
-/** `tocsin check`: lists all mistakes of the configuration with their lines, or its content. Starts and sends nothing. */
 export const check = command({
   name: "check",
   summary: "every mistake of the configuration, with its line",

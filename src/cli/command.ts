@@ -6,13 +6,12 @@ import { type Output, openOutput } from "./shell/output.ts";
 import { nameCommand } from "./shell/own-command.ts";
 import { formatFields } from "./shell/table.ts";
 
-/** One command, or a group: adds itself to the command line that is being built. */
+/** One command, or a group: adds itself to the command line. */
 export type Entry = (parent: Command, context: CliContext) => void;
 
 export interface Run<Flags = unknown> {
   context: CliContext;
   output: Output;
-  /** All given options, by their names. */
   flags: Flags;
 }
 
@@ -32,21 +31,19 @@ export type GivenOptions<O extends Readers> = {
 type Wrong = AppError | string | undefined;
 
 export interface CommandSpec<A extends Readers, O extends Readers> {
-  /** The last word of the command. */
   name: string;
   /** A few words for the list of all commands. Default: `says`. */
   summary?: string;
   says: string;
-  /** The arguments in their order. */
   args?: A;
   /** The options under names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
-  /** Finds values that are each right but wrong together. A text gets the hint to look at the help. */
+  /** Finds values that are right alone but wrong together. A text gets the hint to look at the help. */
   check?(given: Given<A, O>, run: Run): Wrong | Promise<Wrong>;
   /** Environment variables that only this command reads, with their meanings. */
   environment?: Record<string, string>;
   examples: readonly string[];
-  /** Imports heavy modules here, so that help starts at once. */
+  /** Imports heavy modules here, so help starts at once. */
   run(given: Given<A, O>, run: Run<Given<A, O>>): Promise<void>;
 }
 
@@ -72,7 +69,7 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
       try {
         await spec.run(given, run);
       } finally {
-        // The failure itself is reported on this line. That clearing it fails is no further news.
+        // The command's own failure is reported here. A line that cannot be cleared is no further news.
         await run.output.progress.clear().catch(() => {});
       }
     });
@@ -81,7 +78,6 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
 
 type GroupSpec = Pick<CommandSpec<None, None>, "name" | "summary" | "says" | "examples">;
 
-/** Commands that share their first word. */
 export function group(spec: GroupSpec & { commands: readonly Entry[] }): Entry {
   const { name, says, summary = says, examples, commands } = spec;
   nameCommand(name);
@@ -97,7 +93,7 @@ export function pathOf(self: Command): string {
   return self.parent === null ? self.name() : `${pathOf(self.parent)} ${self.name()}`;
 }
 
-/** Wrong usage. The hint names the command whose help explains more. */
+/** The hint names the command whose help explains more. */
 export function usageOf(self: Command, message: string): AppError {
   return new AppError("usage", message, { hint: `see: ${pathOf(self)} --help` });
 }
@@ -162,7 +158,6 @@ function addExamples(self: Command, examples: readonly string[]): void {
   self.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
 }
 
-/** The words and the description of commander's command for help. */
 export const helpCommand = ["help [command]", "explain a command, with an example"] as const;
 
 /** Columns of the help where the terminal's width is unknown. */

@@ -5,7 +5,6 @@ import { question } from "./relay/question.ts";
 
 const args = { name: text("name of the destination") };
 
-/** `tocsin destinations …`: actions on destinations of the running relay. */
 export const destinations = group({
   name: "destinations",
   summary: "ask a destination whether it works",

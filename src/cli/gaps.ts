@@ -4,7 +4,6 @@ import { gapsPanel } from "../panels/gaps.ts";
 import { instant, text } from "./options.ts";
 import { question } from "./relay/question.ts";
 
-/** `tocsin gaps`: missing alerts, from the running relay or from the log of a stopped one. */
 export const gaps = question({
   name: "gaps",
   summary: "alerts that should have arrived and did not",

@@ -25,7 +25,6 @@ const options = {
   cancel: flag("give up a move that was interrupted: the log stays where it was"),
 };
 
-/** `tocsin move`: moves the log from SQLite to PostgreSQL, and back. */
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",

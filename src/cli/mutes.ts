@@ -24,7 +24,6 @@ const addOptions = {
 };
 type AddOptions = GivenOptions<typeof addOptions>;
 
-/** `tocsin mutes …`: until a time, matching alerts are stored and not sent. */
 export const mutes = group({
   name: "mutes",
   summary: "silence what matches for a while",
@@ -110,7 +109,7 @@ function refuseEndless({ for: span, until, untilOver, reason = "" }: AddOptions,
   return new AppError("usage", "a mute needs --reason: say in a few words why");
 }
 
-/** `tocsin mutes add`. A wrong matcher is refused before the relay is asked. */
+/** Refuses a wrong matcher before the relay is asked. */
 async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
   const { match = [], all, for: span, until, untilOver, reason = "" } = options;
   const what = all ? { all } : { match };

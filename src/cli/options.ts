@@ -11,9 +11,7 @@ export interface Reader<T, S extends Settings = Settings> {
   read?(text: string, context: Pick<CliContext, "now">): T;
   /** The value's name in the help. Default: the option's name. */
   word?: string;
-  /** All allowed values. */
   choices?: readonly string[];
-  /** May be given several times. */
   isMany?: true;
   /** May be given without a value, which then is `true`. */
   isBare?: true;
@@ -28,7 +26,6 @@ export type Readers = Record<string, Reader<unknown>>;
 export interface Settings {
   /** Replaces the reader's name for the value. */
   of?: string;
-  /** One letter. */
   short?: string;
   /** In the form in which a person writes it. */
   default?: string;
@@ -37,10 +34,10 @@ export interface Settings {
   isHidden?: true;
 }
 
-/** Thrown by a reader. The message says what to write: `give a whole number from 1 to 200`. */
+/** The message says what to write: `give a whole number from 1 to 200`. */
 export class Unreadable extends Error {}
 
-/** Makes a declaration of an option or an argument. @param read turns the text into the value */
+/** Declares an option or an argument. @param read turns the text into the value */
 export function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
     ...more,
@@ -63,7 +60,6 @@ export const instant = reader((given, { now }) => parseInstant(given, now()), { 
 
 export const pair = reader(parsePair, { word: "pair" });
 
-/** A whole number within bounds, inclusive. */
 export function whole<const S extends Settings = Settings>(
   says: string,
   settings?: S & { from?: number; to?: number },
@@ -92,7 +88,6 @@ export function choice<const T extends string, const S extends Settings = Settin
   return reader(read, { choices })(says, settings);
 }
 
-/** `true` when given. */
 export function flag(says: string, settings: Settings = {}): Reader<boolean> {
   return { says, settings };
 }
@@ -107,12 +102,10 @@ export function orNo<T, S extends Settings>(one: Reader<T, S>, no: string): Read
   return { ...one, no };
 }
 
-/** Allows the option without a value. */
 export function orBare<T, S extends Settings>(one: Reader<T, S>): Reader<T | true, S> {
   return { ...one, isBare: true };
 }
 
-/** Allows the option several times. */
 export function many<T, S extends Settings>(one: Reader<T | T[], S>): Reader<T[], S> {
   return { ...(one as Reader<T[], S>), isMany: true };
 }
@@ -142,10 +135,7 @@ export function parseDuration(given: string): number {
   throw new Unreadable("a duration is written like 90s, 5m, 2h, 1h30m or 7d");
 }
 
-/**
- * An instant as epoch milliseconds: ISO 8601 (UTC without a zone), Unix seconds or milliseconds, `now`, or a time before now like
- * `-6h` or `-1d12h`.
- */
+/** Epoch milliseconds from ISO 8601 (UTC without a zone), Unix seconds or milliseconds, `now`, `-6h` or `-1d12h`. */
 export function parseInstant(given: string, now: number): number {
   if (given === "now") return now;
   if (/^-\d+(\.\d+)?[smhdw]/.test(given)) {

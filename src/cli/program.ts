@@ -28,10 +28,7 @@ import { test } from "./test/test.ts";
 import { upstream } from "./upstream/upstream.ts";
 import { demo, sandbox } from "./workshop.ts";
 
-/**
- * The commands, in the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top. The action
- * imports its modules itself, so that `tocsin --help` starts at once.
- */
+/** In the order of the help and of the README. A command's file imports nothing heavy at its top: help is quick. */
 const table: Readonly<Record<string, readonly Entry[]>> = {
   "Start here:": [demo, start, serveCommand, setup, doctor],
   "Every day:": [status, alerts, mutes, explain, test, destinations, refused],
@@ -40,7 +37,7 @@ const table: Readonly<Record<string, readonly Entry[]>> = {
   "Care:": [backup, restore, repair, move],
 };
 
-/** The whole command line, ready to run. It never uses `process`: see `CliContext`. */
+/** Never uses `process`: see `CliContext`. */
 export function buildProgram(context: CliContext, onHelp: (text: string) => void = () => {}): Command {
   const program = new Command("tocsin")
     .description("Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.")
@@ -83,7 +80,7 @@ function formatItem(term: string, termWidth: number, says: string, { helpWidth =
   return lines.map((line) => `  ${line.trimEnd()}`).join("\n");
 }
 
-/** Turns the errors of commander into ours. Its error at the end of help or version stays as it is. */
+/** Turns commander's errors into ours, except those at the end of help or version. */
 function throwFrom(self: Command): void {
   self.exitOverride((error) => {
     if (error.exitCode === 0) throw error;
@@ -106,7 +103,6 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
       help += text;
     });
     await program.parseAsync(argv, { from: "user" }).catch((thrown: unknown) => {
-      // The end of help or version.
       if (!(thrown instanceof CommanderError)) throw thrown;
       return writeText(context.stdout, help);
     });
@@ -116,7 +112,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Read from the words themselves, since a command line that cannot be parsed is also refused as JSON. */
+/** Reads the words themselves: a command line that cannot be parsed is also refused as JSON. */
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end === -1 ? argv : argv.slice(0, end)).includes("--json");

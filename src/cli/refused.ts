@@ -19,7 +19,6 @@ const filters = {
 };
 type Filters = GivenOptions<typeof filters>;
 
-/** `tocsin refused …`: requests whose sender failed the check of their source, and how to accept a genuine one. */
 export const refused = group({
   name: "refused",
   summary: "requests that did not pass their check",
@@ -77,7 +76,7 @@ export const refused = group({
 
 const isFiltered = (...given: unknown[]) => given.some((value) => value !== undefined);
 
-/** Called only where nothing was found: a removed source may have left requests. The names at a relay elsewhere are unknown. */
+/** Called where nothing was found: a removed source may have left requests. Names at a relay elsewhere are unknown. */
 async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
   if (source === undefined || flags.url !== undefined) return;
   requireSource((await readConfig(context)).sources, source);
@@ -85,7 +84,6 @@ async function requireKnown(source: string | undefined, { flags, context }: Rela
 
 const pageSize = 200;
 
-/** Newest first. */
 async function collect(
   client: Client,
   { source, reason, since = 0 }: Filters,
@@ -107,7 +105,7 @@ async function collect(
 
 const bodyOf = ({ body, bodyEncoding }: Said<"findRefused">) => Buffer.from(body, bodyEncoding);
 
-/** `tocsin refused relay`: relays each request by its own call, so that a failure leaves the earlier ones relayed, once. */
+/** Relays each request by its own call, so a failure leaves the earlier ones relayed, once. */
 async function relayRefused(
   { ids = [], yes: isAgreed, ...given }: Filters & { ids?: string[]; yes?: boolean },
   run: RelayRun,

@@ -1,6 +1,5 @@
 import { command } from "./command.ts";
 
-/** `tocsin schema`: the JSON Schema of the configuration file, for editors. */
 export const schema = command({
   name: "schema",
   summary: "the JSON Schema of tocsin.yaml, for editors",

@@ -2,7 +2,6 @@ import { shapesPanel } from "../panels/shapes.ts";
 import { flag } from "./options.ts";
 import { question } from "./relay/question.ts";
 
-/** `tocsin shapes`: the paths in alerts, by kinds of alerts, as the running relay has seen them. */
 export const shapes = question({
   name: "shapes",
   summary: "what the payloads of alerts are made of",

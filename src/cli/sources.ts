@@ -16,7 +16,7 @@ const options = {
   config: configFile,
 };
 
-/** `tocsin sources`: the named hooks of the configuration. Asks no relay. A running one takes over new secrets within a second. */
+/** Asks no relay. A running one takes over new secrets within a second. */
 export const sources = command({
   name: "sources",
   summary: "the addresses of the named hooks",

@@ -8,7 +8,6 @@ import type { RelayStatus } from "../panels/status.ts";
 import { type RelayClient, type RelayRun, readConfigOrPlace } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
 
-/** `tocsin status`: the state of the relay, or the content of a stopped one's database, or only that none runs. */
 export const status = question({
   name: "status",
   summary: "health of the relay and of each destination",

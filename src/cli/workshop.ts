@@ -37,17 +37,13 @@ const sandboxFlags = {
 export type DemoFlags = Partial<GivenOptions<typeof demoFlags>>;
 export type SandboxFlags = GivenOptions<typeof sandboxFlags>;
 
-/**
- * The commands of the folder `workshop`, which is next to `src` and not part of the installed package. Only this file of `src`
- * knows the folder.
- */
+/** The installed package has no folder `workshop`. Only this file of `src` knows it. */
 export interface Workshop {
   demo(flags: DemoFlags, run: Run): Promise<void>;
   /** Runs until SIGTERM or SIGINT. */
   sandbox(flags: SandboxFlags, run: Run): Promise<void>;
 }
 
-/** `tocsin demo`: the whole job on this machine, with no account anywhere. */
 export const demo = command({
   name: "demo",
   summary: "the whole job on this machine, with no account anywhere",
@@ -57,7 +53,6 @@ export const demo = command({
   run: async (flags, run) => (await loadWorkshop("demo")).demo(flags, run),
 });
 
-/** `tocsin sandbox`: the alerting service's stand-in on this machine. */
 export const sandbox = command({
   name: "sandbox",
   summary: "a local service, with a market that moves",

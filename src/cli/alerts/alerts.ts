@@ -14,7 +14,6 @@ import { relayOptions, unlessMissing } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
 import { refuseAlone } from "../shell/confirm.ts";
 
-/** The filters of the log, in the form that the API reads. */
 const filterOptions = {
   q: text('words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed', {
     short: "q",
@@ -38,7 +37,6 @@ function isFiltered(options: AlertFilters): boolean {
   return Object.values(filtersOf(options)).some((value) => value !== undefined);
 }
 
-/** For `check` of a command: the mistake of a search together with the other filters. */
 async function refuseSearch(options: AlertFilters): Promise<AppError | undefined> {
   const { readSearch } = await import("../../contract/alert-query.ts");
   const { q, from: _from, to: _to, ...others } = filtersOf(options);
@@ -49,13 +47,10 @@ async function refuseSearch(options: AlertFilters): Promise<AppError | undefined
   });
 }
 
-/** The API's bound. It is repeated here, because the help must not load the schemas. */
+/** The API's limit. Repeated here, as the help must not load the schemas. */
 const maxPageSize = 200;
 
-/**
- * Gives alerts page after page, newest first, so that a log of any length needs the memory of one page. A relay looks only for a
- * moment, so a page has few alerts where few match. `limit`: of all pages.
- */
+/** Newest first, page by page, so a log of any length needs the memory of one page. `limit`: of all pages. */
 export async function* walkLog(
   client: Pick<Client, "listAlerts">,
   filters: AlertFilters,
@@ -72,7 +67,6 @@ export async function* walkLog(
   }
 }
 
-/** All alerts of `walkLog` as one page. */
 export async function readFullPage(...asked: Parameters<typeof walkLog>): Promise<Said<"listAlerts">> {
   const all: Said<"listAlerts"> = { data: [], meta: { nextCursor: null } };
   for await (const { data, meta } of walkLog(...asked)) {
@@ -82,10 +76,10 @@ export async function readFullPage(...asked: Parameters<typeof walkLog>): Promis
   return all;
 }
 
-/** Alerts that are asked for at once: one by one, each would wait for the relay. The bodies of more might not fit into memory. */
+/** Asked one by one, each alert would wait for the relay. The bodies of more might not fit into memory. */
 const askedAtOnce = 8;
 
-/** The whole record of each alert. A missing one has been removed since its page was read. */
+/** A missing alert has been removed since its page was read. */
 export async function* findEach(
   client: Pick<Client, "findAlert">,
   alerts: readonly AlertView[],
@@ -189,7 +183,6 @@ const resend = command({
   },
 });
 
-/** Requires one alert or all failed ones, and only the options of that choice. */
 async function requireOneWay({ id, ...options }: ResendOptions & { id?: string }, { context }: Pick<Run, "context">) {
   if ((id === undefined) === (options.failed === undefined)) {
     return new AppError("usage", "resend what? Give either the id of one alert or --failed", {
@@ -260,7 +253,6 @@ const exportLog = command({
   run: async (given, run) => (await import("./export.ts")).exportAlerts(run, given),
 });
 
-/** `tocsin alerts …`: the log from a terminal. */
 export const alerts = group({
   name: "alerts",
   summary: "the log: list, show, tail, resend, release, export",

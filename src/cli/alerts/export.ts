@@ -9,7 +9,6 @@ import { type RelayRun, withClient } from "../relay/connect-relay.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { type ExportOptions, filtersOf, findEach, walkLog } from "./alerts.ts";
 
-/** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
 export async function exportAlerts(run: RelayRun, options: ExportOptions): Promise<void> {
   const { output, context } = run;
   const { format, output: file } = options;

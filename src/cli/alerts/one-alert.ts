@@ -15,10 +15,7 @@ import { fitText, type Output } from "../shell/output.ts";
 
 const longestTitle = 60;
 
-/**
- * The id of the only alert whose id begins or ends with `part`. A whole id is returned without a question.
- * @throws AppError `not_found`, and `usage` with the alerts that match.
- */
+/** A whole id needs no question. @throws AppError `not_found`, and `usage` with the alerts that match */
 export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
   const { data: alerts, meta } = await client.findByIdPart({ part });
@@ -39,10 +36,7 @@ export async function resolveId(client: Pick<Client, "findByIdPart">, part: stri
   });
 }
 
-/**
- * Finds an alert by its id, or by a part that no other id begins or ends with.
- * @throws AppError `not_found`, and `usage` for a part with several matches.
- */
+/** @throws AppError `not_found`, and `usage` for a part with several matches */
 export async function findAlert(client: Client, idOrPart: string): Promise<AlertDetailView> {
   return client.findAlert({ id: await resolveId(client, idOrPart) });
 }
@@ -70,9 +64,8 @@ export function hasReached({ state }: { state: DeliveryState }): boolean {
 export type Settling = NonNullable<Awaited<ReturnType<typeof waitUntilSettled>>>;
 
 /**
- * Looks at an alert until it is routed and all wanted deliveries are settled, or the time is over.
- * @param options `isWanted`: the deliveries to wait for. Default: all
- * @returns the last state of the alert, and the deliveries that were waited for. Undefined: the alert was removed
+ * Waits until the alert is routed and the `isWanted` deliveries (default: all) have ended, or the time is over.
+ * @returns the last state of the alert, and those deliveries. Undefined: the alert was removed
  */
 export async function waitUntilSettled(
   { context, output }: RelayRun,
@@ -99,7 +92,7 @@ export async function waitUntilSettled(
   }
 }
 
-/** How a stored test differs from the posted one. Undefined: it does not, or its body is gone. */
+/** How a stored test differs from the posted one. Undefined: not at all, or its body is gone. */
 export function describeStored({ request }: AlertDetailView, posted: unknown): string | undefined {
   if (request === null) return undefined;
   const sha256 = hashBody(Buffer.from(request.body, request.bodyEncoding));
@@ -114,12 +107,11 @@ function goesOn(id: string): (error: unknown) => never {
   };
 }
 
-/** For `--json`, as the API gives them. */
 export function toDeliveries(deliveries: DeliveryDetailView[]): unknown {
   return encode(alertDetailView.shape.deliveries, deliveries);
 }
 
-/** Adds the place where each destination is configured, so that failures get the same help as on the page. */
+/** Adds the place where each destination is configured, so failures get the same help as on the page. */
 export async function outcomeContext(client: Pick<Client, "listDestinations">, { now }: Output) {
   const destinations = await client.listDestinations();
   const configured = (name: string) => destinations.find((one) => one.name === name);

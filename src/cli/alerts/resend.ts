@@ -12,7 +12,6 @@ import { askFirst, canAsk } from "../shell/confirm.ts";
 import type { ResendOptions } from "./alerts.ts";
 import { hasReached, outcomeContext, resolveId, toDeliveries, waitUntilSettled } from "./one-alert.ts";
 
-/** `tocsin alerts resend`: sends an alert again to its destinations, or to the given one. */
 export async function resendAlert(run: RelayRun, idOrPart: string, options: ResendOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
@@ -39,17 +38,14 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
 
-/** Asks where the alert goes to several destinations, since phones may ring. For one destination it does not ask. */
+/** Asks where an alert goes to several destinations, since phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
   const { deliveries } = await client.findAlert({ id });
   const names = new Set(standingOf({ deliveries }).map(({ destination }) => destination));
   if (names.size > 1) await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 
-/**
- * `tocsin alerts resend --failed` and `tocsin mutes release`: shows the deliveries and asks, then resends them. Exit status 1 when
- * some stay failed.
- */
+/** Shows the deliveries and asks, then resends them. Exit status 1 when some stay failed. */
 export async function resendFailed(
   run: RelayRun,
   filters: FailedFilters,
@@ -76,14 +72,14 @@ export async function resendFailed(
   if (result.left.length > 0) context.setExitStatus(1);
 }
 
-/** `tocsin alerts release`: sends the alerts now that quiet hours hold. Asks first, with the numbers, unless alerts are named. */
+/** Sends the alerts that quiet hours hold. Asks first, with the numbers, unless alerts are named. */
 export async function release(
   client: RelayClient,
   { ids = [], destination, yes }: { ids?: string[]; destination?: string; yes?: boolean },
   { context }: RelayRun,
 ): Promise<Said<"release">> {
   if (ids.length === 0 && !yes) {
-    // An unknown destination has none here. The relay refuses it later.
+    // The relay refuses an unknown destination later.
     const held = (await client.listDestinations()).flatMap(({ name, heldByQuietHours }) =>
       heldByQuietHours !== undefined && (destination ?? name) === name ? `${heldByQuietHours.count} for ${name}` : [],
     );

@@ -17,13 +17,11 @@ import type { Output } from "../shell/output.ts";
 import { readFullPage } from "./alerts.ts";
 
 export interface TailOptions {
-  /** The number of earlier alerts to show. */
   lines: number;
   severity?: Severity;
   destination?: string;
 }
 
-/** `tocsin alerts tail`: shows the last alerts, then new ones, until Ctrl-C. */
 export async function tailAlerts(run: RelayRun, { lines, severity, destination }: TailOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
@@ -69,12 +67,8 @@ function isWanted(alert: AlertView, severity?: Severity, destination?: string): 
 
 const remembered = 1_000;
 
-/**
- * Two lines an alert: `→` when it came, and `←` when it has ended unless a person acts. In between, only a failure or a late
- * delivery is news. Such a failure, a resend, and a release from quiet hours lead to another `←`.
- */
+/** An alert has a line `→` when it came, and one `←` when it has ended. Only news come in between (`isNews`). */
 function createTailLines(output: Output): (alert: AlertView) => string {
-  /** The last end of each shown alert. */
   const endings = new Map<string, string | undefined>();
   let day = "";
 
@@ -114,7 +108,7 @@ function whatCame(alert: AlertView): Cell {
 /** A try this long after the alert came is late, and is shown before the end. */
 const lateMs = 60_000;
 
-/** Whether the alert has ended everywhere, or something failed or is late. Such news must not wait for the other deliveries. */
+/** News are an end everywhere, a failure or a late delivery. The last two do not wait for other deliveries. */
 function isNews(alert: AlertView): boolean {
   const standing = standingOf(alert);
   const open = standing.filter((delivery) => !isSettled(delivery));
@@ -138,9 +132,9 @@ const silenceMs = 45_000;
 const longestPauseMs = 10_000;
 
 /**
- * The events of the relay over its restarts, until the signal aborts with an error. A new connection resumes by the id of the last
- * event. The first event is `open`: the stream has all later changes. `onBreak` gets the reason and the pause in words. Throws the
- * refusals of the relay, and `relay_unreachable` when nothing answers the first time.
+ * The relay's events, over its restarts, until the signal aborts with an error. A new connection resumes by the id of
+ * the last event. `onBreak` gets reason and pause in words. Throws the relay's refusals, and `relay_unreachable` when
+ * nothing answers the first time.
  */
 async function* followChanges(
   { signal, sleep }: Pick<CliContext, "signal" | "sleep">,
@@ -178,16 +172,15 @@ async function* followChanges(
   }
 }
 
-/** Whether an open connection is lost, or the relay is starting, stopping or full. */
 function isBreak(error: unknown): boolean {
   if (error instanceof RelayUnreachable) return true;
   const code = (error as AppError).code;
   if (code === "store_unavailable" || code === "relay_stopping" || code === "failed") return true;
-  // The body of a broken connection throws a TypeError ("terminated"), that of a silent one our time limit.
+  // A broken connection throws a TypeError ("terminated"), a silent one our time limit.
   return error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError");
 }
 
-/** The server-sent events of a stream. `onComment`: a sign of life. The memory is bounded by the longest event. */
+/** `onComment`: a sign of life. The memory is bounded by the longest event. */
 export function readEvents(stream: ReadableStream<Uint8Array>, onComment?: () => void) {
   return stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream({ onComment }));
 }

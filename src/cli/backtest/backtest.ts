@@ -10,7 +10,6 @@ const options = {
 };
 export type BacktestOptions = GivenOptions<typeof options>;
 
-/** `tocsin backtest`: where stored alerts would have gone by another configuration. Changes nothing. */
 export const backtest = command({
   name: "backtest",
   summary: "try another configuration on the stored alerts",

@@ -8,10 +8,7 @@ import { findEach, walkLog } from "../alerts/alerts.ts";
 import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
 import type { BacktestOptions } from "./backtest.ts";
 
-/**
- * Reads the database here, or else asks the relay for its log alert by alert. Alerts are routed as when they came, with the mutes
- * of that time.
- */
+/** Reads the database here, or else asks the relay alert by alert. Alerts are routed with the mutes of their time. */
 export async function runBacktest(
   base: RelayRun,
   { config: file, last, limit = Number.POSITIVE_INFINITY }: BacktestOptions,
@@ -46,7 +43,7 @@ export async function runBacktest(
   await output.result(data, () => tallyPanel(tally, { fromAt, toAt, file }));
 }
 
-/** Routed alerts of senders, newest first. Tests and notices have their own rules, and repeats have none. */
+/** Only alerts of senders: tests and notices have their own rules, and repeats have none. */
 async function* walkAlerts(client: Client, from: number, limit: number, signal: AbortSignal) {
   let left = limit;
   for await (const { data } of walkLog(client, { from }, signal)) {

@@ -11,7 +11,6 @@ const options = {
 };
 export type ChatsOptions = GivenOptions<typeof options>;
 
-/** `tocsin chats`: the chats that the bot is in, with their values for the configuration. */
 export const chats = command({
   name: "chats",
   summary: "the chats of the Telegram bot, with their ids",

@@ -9,7 +9,6 @@ import type { CliContext } from "../shell/context.ts";
 
 type Env = CliContext["env"];
 
-/** A bot with its places in the configuration. */
 export interface ConfiguredBot {
   bot: TelegramBot;
   /** The bot of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
@@ -20,10 +19,7 @@ export interface ConfiguredBot {
 export const tokenHint =
   "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with";
 
-/**
- * The bots of the configuration. Mistakes in it are ignored: the result of this command may be the missing part.
- * @throws AppError `config_invalid` when there is no bot.
- */
+/** Mistakes are ignored: the command may find the missing part. @throws AppError `config_invalid` without a bot */
 export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">) {
   const { bot: ofEnv, chatIds: envChatIds } = readTelegramEnv(env);
   const destinations = readDestinations(env, cwd);
@@ -50,7 +46,6 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">) {
     bots: [...bots.values()],
     /** The chats of TELEGRAM_CHAT_IDS, which is replaced as a whole. */
     envChatIds,
-    /** The names of all destinations. No name may be used twice. */
     names: (destinations ?? []).map(({ name }) => name),
     /** The configuration has mistakes, so only the environment was read. */
     isPartial: isUnread,
@@ -67,10 +62,7 @@ function readDestinations(env: Env, cwd: string): Destination[] | undefined {
   }
 }
 
-/**
- * The bot of the environment and its chats, whatever else is wrong there. Invalid ids of chats are left out.
- * @throws AppError `config_invalid` for a bot that is set wrongly
- */
+/** Invalid ids of chats are left out. @throws AppError `config_invalid` for a bot that is set wrongly */
 export function readTelegramEnv(env: Env): { bot?: TelegramBot; chatIds: string[] } {
   const problems = createProblemList(String, []);
   const { shared, destinations } = telegram.environment(createEnvReader(env, problems));
@@ -79,7 +71,6 @@ export function readTelegramEnv(env: Env): { bot?: TelegramBot; chatIds: string[
   throw new AppError("config_invalid", `${wrong.where} ${wrong.message}`, { hint: wrong.instead });
 }
 
-/** Reads the id of a chat. @throws AppError `usage` */
 export function readChat(option: string, text: string): string {
   const id = readChatId(text);
   if (typeof id === "string") return id;

@@ -24,10 +24,7 @@ interface BotOutcome extends ChatsOfBot {
   problem?: AppError;
 }
 
-/**
- * Handles one bot after another: its description and the configured chats at once, then the chats that it hears of, until the time
- * is over or Ctrl-C. Nothing changes at Telegram without `confirm`. Exit status 1 when a bot could not be listened to.
- */
+/** Handles one bot after another. Nothing changes at Telegram without `confirm`. Exit status 1 when a bot failed. */
 export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
   const { context, output } = run;
   const found = findBots(context);

@@ -12,7 +12,6 @@ const probeMs = 20_000;
 /** The destination answers, and wants to be asked later. */
 const asksForTime: ReasonCode[] = ["rate_limited", "temporary_refusal"];
 
-/** Asks each channel whether delivery could work now. Sends nothing to people. */
 export async function checkDestinations(run: RelayRun, { rules }: Config): Promise<Finding[]> {
   const findings = await Promise.all(rules.destinations.map((destination) => checkDestination(run, destination)));
   return findings.flat();

@@ -27,7 +27,7 @@ export async function checkLibrary(): Promise<Finding[]> {
   return [];
 }
 
-/** The folder of the database and the secrets. Silent without a folder, which PostgreSQL does not need. */
+/** Silent without a folder, which PostgreSQL does not need. */
 export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {
   if (dataDir === undefined) return [];
   const check = "data folder";
@@ -53,7 +53,6 @@ async function listFiles(folder: string, name: RegExp): Promise<string[]> {
   return names.filter((entry) => name.test(entry)).map((entry) => join(folder, entry));
 }
 
-/** In the relay's own judgement. */
 function checkDisk(dataDir: string): Finding {
   const room = { full: false, ...readRoom(dataDir) };
   const { level, title, text } = judgeRoom(room);
@@ -88,16 +87,10 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
 
 /** The Date header counts whole seconds. */
 const unnoticedSkewMs = 5_000;
-/**
- * With a larger difference other machines may refuse signed requests (Standard Webhooks allows five minutes), and time limits are
- * wrong.
- */
+/** With more, others may refuse signed requests (Standard Webhooks allows five minutes). */
 const harmfulSkewMs = 120_000;
 
-/**
- * Compares the clock with the Date header of any answer of the alerting service, less half of the way there and back. Silent
- * without an answer: the check of the account reports that the service does not answer.
- */
+/** Silent without an answer, which the check of the account reports. Half of the round trip is subtracted. */
 export async function checkClock({ context }: RelayRun, { upstream, sources }: Config): Promise<Finding[]> {
   const service = upstream.alerting ?? sources.find(({ account }) => account !== undefined)?.account;
   if (service === undefined) return [];
@@ -115,10 +108,7 @@ export async function checkClock({ context }: RelayRun, { upstream, sources }: C
   return [judge("clock", detail, "let the machine set its clock by NTP")];
 }
 
-/**
- * For a log in PostgreSQL: the database is reachable, in order, and of this version. Also what a failover would lose, and how
- * relays hear of each other. Silent for SQLite, whose folder is checked.
- */
+/** Whether PostgreSQL is reachable, in order, of this version, and what a failover would lose. Silent for SQLite. */
 export async function checkDatabase(_run: RelayRun, config: Config): Promise<Finding[]> {
   if (config.databaseUrl === undefined) return [];
   const store = await openReadOnly(config);
@@ -161,10 +151,7 @@ function describeSignals(hearing: ReturnType<NonNullable<Signals["hearing"]>> | 
   return [warning("signals", detail, mend)];
 }
 
-/**
- * With PostgreSQL the generated secrets are in the database, and older ones in a folder are ignored: senders that use them are
- * refused. Silent where both are equal.
- */
+/** With PostgreSQL the secrets are in the database. Senders that use older ones from a folder are refused. */
 export async function checkLeftSecrets(_run: RelayRun, config: Config): Promise<Finding[]> {
   if (config.databaseUrl === undefined) return [];
   const folder = formerFolder(config.dataDir);

@@ -12,10 +12,9 @@ import { toSeconds } from "../shell/instants.ts";
 
 type Status = Said<"readStatus">;
 
-/** The relay itself: whether it runs, and its own findings. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
   const { client } = await connectRelay(run);
-  // Asked without the token first, so that a wrong token does not look like a relay that is down.
+  // Asked without the token first, so a wrong token does not look like a relay that is down.
   const isReady = await client.isReady();
   try {
     const status = await client.readStatus();
@@ -118,7 +117,6 @@ export async function checkAddress({ context }: RelayRun, config: Config): Promi
   return [ok(check, `${publicUrl}/hooks/*** is this relay's hook`), ...findings];
 }
 
-/** A trouble as a finding, in the words of the page and of `status`. */
 export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): Finding {
   const { kind, level, name, what, since, until, notes, reason } = trouble;
   const began = since === undefined ? "" : ` since ${toSeconds(since)}`;

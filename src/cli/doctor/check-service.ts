@@ -15,11 +15,7 @@ import { withAge } from "../shell/instants.ts";
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;
 
-/**
- * An account at the alerting service: the key, its end, and whether alerts are sent here.
- *
- * @param source the account's source. Default: the account of `ALERTING_URL`
- */
+/** The key, its end, and whether alerts are sent here. @param source default: the account of `ALERTING_URL` */
 export async function checkAccount({ context }: RelayRun, config: Config, source?: SourceSettings): Promise<Finding[]> {
   const alerting = source === undefined ? config.upstream.alerting : source.account;
   if (alerting === undefined) {
@@ -49,7 +45,7 @@ const checkNames: Record<Matter, string> = {
   channel: "messenger channel",
 };
 
-/** The findings of the relay's own watch, and the target of the account if they do not name it. */
+/** The findings of the relay's own watch. Where they do not name the account's target, it is added. */
 async function judge(
   { id, apiKeyExpiresAt: keyExpiresAt, alertOutputs }: Account,
   config: Config,
@@ -108,7 +104,7 @@ function describeTarget(target: Target | undefined, address: string, isOff: bool
   }
 }
 
-/** The end of the key. The service has just accepted it, so no date can be a problem yet. */
+/** The service has just accepted the key, so no date can be a problem yet. */
 export function judgeExpiry(
   { apiKeyExpiresAt: at, apiKeyExpirationTimestamp: given }: Account,
   now: number,

@@ -1,7 +1,6 @@
 import { command } from "../command.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
 
-/** `tocsin doctor`: lists the faults, and how to mend them. */
 export const doctor = command({
   name: "doctor",
   summary: "what is wrong, and how to fix it",

@@ -20,10 +20,7 @@ import { checkAccount } from "./check-service.ts";
 
 type Look = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
-/**
- * The checks, by name. A check that throws is a problem of its name. The relay comes after the things that it needs. Its own
- * findings are examined further after it.
- */
+/** A check that throws is a problem of its name. The relay comes after the things that it needs. */
 const looksAt = ({ sources }: Config): Record<string, Look> => ({
   "database library": checkLibrary,
   "data folder": checkDataFolder,
@@ -74,7 +71,6 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 
 const check = "configuration";
 
-/** The content of a configuration without mistakes, and settings that may be slips. */
 export function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
   const { destinations, routes } = rules;
   const counts = `${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;
@@ -86,7 +82,7 @@ export function describeConfiguration({ configFile, rules, warnings }: Config): 
 
 const placeOf = (problem: ConfigProblem): string => `${problem.where}: ${whatOf(problem)}`;
 
-/** Prints the mistakes of the configuration. Undefined where not even the address of the relay can be read. */
+/** Undefined where not even the address of the relay can be read. */
 async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {
   const describe = (mistakes: readonly ConfigProblem[]) =>
     mistakes.map((one) => problem(check, placeOf(one), one.instead));

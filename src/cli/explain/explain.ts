@@ -17,7 +17,6 @@ const options = {
 
 export type ExplainOptions = GivenOptions<typeof options>;
 
-/** `tocsin explain`: the decisions on an alert and the text that people would read. Sends nothing. */
 export const explain = command({
   name: "explain",
   summary: "why an alert goes where, and what people read",

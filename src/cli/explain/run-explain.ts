@@ -21,7 +21,7 @@ import { localUrlOf, type RelayRun, readConfig, withClient, withConfig } from ".
 import { fileFailure } from "../shell/failure.ts";
 import type { ExplainOptions } from "./explain.ts";
 
-/** Reads, routes and renders like the relay, and stops there. Each alert of a batch is explained on its own. */
+/** Reads, routes and renders like the relay, and sends nothing. Each alert of a batch is explained on its own. */
 export async function runExplain(base: RelayRun, name: string, options: ExplainOptions): Promise<void> {
   const run = withConfig(base, options.config);
   const { context, output } = run;
@@ -93,7 +93,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   else await output.print(`\n${output.style("green", "As expected.")}\n`);
 }
 
-/** A file can be explained on any machine. The mutes that were made at run time are unknown there, and a note says so. */
+/** Mutes that were made at run time are unknown on another machine, and a note says so. */
 async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   const quiet: RelayRun = subject.isStored ? { ...run, output: { ...run.output, note: async () => {} } } : run;
   try {
@@ -106,7 +106,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   }
 }
 
-/** The names that the relay here has learned, running or not. For a relay elsewhere only the stored alert's. Asks no service. */
+/** The names that the relay here has learned. For a relay elsewhere only the stored alert's. Asks no service. */
 async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
   const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
   if (store !== undefined) {
@@ -135,17 +135,13 @@ function toWire({ facts, fields, mapping, decisions, deliveries }: Explanation):
 /** The word for no destination, where no destination has this name. */
 const nobody = "nobody";
 
-/** The difference between the reached and the expected destinations, for one alert of the body. */
 export interface Difference {
   item: number;
   missing: string[];
   unexpected: string[];
 }
 
-/**
- * The destinations that `--expect` names.
- * @throws AppError `usage` for one that is not configured: a slip, which no alert could ever reach.
- */
+/** @throws AppError `usage` for a destination that is not configured: a slip, which no alert could ever reach. */
 export function readExpected(names: readonly string[], configured: readonly string[]): string[] {
   if (names.length === 1 && names[0] === nobody && !configured.includes(nobody)) return [];
   const unknown = names.find((name) => !configured.includes(name));
@@ -175,13 +171,11 @@ export function describeDifference(expected: readonly string[], { missing, unexp
   return `expected ${expected.join(", ") || nobody}${parts.join("")}`;
 }
 
-/** The body to explain, and the known facts of its arrival. */
 interface Subject {
   /** Stored alerts have an id. Others get one for the links in their messages. */
   id: string;
   isStored: boolean;
   origin: AlertOrigin;
-  /** Epoch milliseconds. */
   receivedAt: number;
   body: Uint8Array;
   contentType?: string;
@@ -189,11 +183,10 @@ interface Subject {
   source?: string;
   /** The number of the alert in the body, from 0. Absent: all alerts. */
   item?: number;
-  /** The id of the alert that this stored one repeats. */
   repeatOf?: string;
   /** Why a stored alert did not ring, by destination. */
   heldBack?: ReadonlyMap<string, string>;
-  /** The learned name in the stored alert, for a subject that the alert names by address. */
+  /** The stored alert's learned name for a subject that it names by address. */
   learnedName?: LearnedName;
 }
 

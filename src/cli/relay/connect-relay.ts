@@ -15,7 +15,6 @@ import { reader, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import { fileFailure } from "../shell/failure.ts";
 
-/** Options of every command that talks to a relay. */
 export const relayOptions = {
   url: reader(parseUrl)("where the relay listens (default: HOST and PORT of the configuration)", { of: "address" }),
   tokenFile: text("file that holds the admin token (default: ADMIN_TOKEN, or the one that the relay has made)", {
@@ -25,7 +24,6 @@ export const relayOptions = {
 
 export type RelayFlags = Partial<GivenOptions<typeof relayOptions>>;
 
-/** The things that a command works with that talks to a relay. */
 export type RelayRun = Run<RelayFlags>;
 
 export type RelayConnection = Awaited<ReturnType<typeof connectRelay>>;
@@ -38,13 +36,10 @@ export async function readConfig({ env, cwd }: Surroundings, fileText?: string):
   return loadConfig({ env, cwd, fileText });
 }
 
-/**
- * The part of the configuration that leads to the relay here and its log, which is all in the environment. The file is left out, so
- * that a mistake in it does not prevent questions to a relay that runs with an earlier file. @throws ConfigError
- */
+/** Only the environment: a mistake in the file must not prevent questions to a relay with an earlier file. */
 const readPlace = (context: Surroundings): Promise<Config> => readConfig(context, "");
 
-/** The configuration found here. Where only its file has mistakes: these, with the result of `readPlace`. @throws ConfigError */
+/** Where only the file has mistakes: these, with the result of `readPlace`. @throws ConfigError */
 export async function readConfigOrPlace(
   context: Surroundings,
 ): Promise<{ config: Config; mistakes: readonly ConfigProblem[] }> {
@@ -58,7 +53,6 @@ export async function readConfigOrPlace(
   }
 }
 
-/** The same run with this file as TOCSIN_CONFIG. */
 export function withConfig<R extends Pick<Run, "context">>(run: R, file: string | undefined): R {
   if (file === undefined) return run;
   return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
@@ -81,7 +75,7 @@ export async function connectRelay({ context, output, flags }: RelayRun) {
     if (!isOwn(url, config)) return undefined;
     return readKeptSecret(config, name).catch(async (error: unknown) => {
       if (!(error instanceof AppError) || config.databaseUrl === undefined) throw error;
-      // The relay's answer, if one comes, is the news: it may not need the secret.
+      // The relay may not need the secret, so its answer comes first.
       await output.note(`${error.message} So no secret is known of it here.`);
       return undefined;
     });
@@ -92,7 +86,6 @@ export async function connectRelay({ context, output, flags }: RelayRun) {
     client,
     /** `--url` was given: the data in this machine's DATA_DIR may be those of another relay. */
     isElsewhere: flags.url !== undefined,
-    /** See `readPlace`. */
     place,
     findKeptSecret,
   };
@@ -118,7 +111,7 @@ async function findGivenToken(context: CliContext, { tokenFile }: RelayFlags): P
   return given ? toFoundSecret(given, "ADMIN_TOKEN") : undefined;
 }
 
-/** Whether the address is on this machine, or the public address of the relay here. A mistyped host must not get its secrets. */
+/** On this machine, or the public address of the relay here. A mistyped host must not get its secrets. */
 function isOwn(url: string, { server }: Config): boolean {
   const { hostname, origin } = new URL(url);
   if (isLoopback(hostname) || hostname === new URL(`http://${localHost(server.host)}`).hostname) return true;
@@ -141,10 +134,7 @@ function isInTheClear(url: string): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
 
-/**
- * A secret that the relay made and keeps. Makes none: a relay would take over any that it finds there.
- * @throws AppError `store_unavailable` where the database that keeps it is away
- */
+/** Makes no secret: a relay would take it over. @throws AppError `store_unavailable` */
 export async function readKeptSecret(config: Config, name: SecretName): Promise<FoundSecret | undefined> {
   const [{ secretRecord }, { withKept }] = await Promise.all([
     import("../../config/generated-secrets.ts"),
@@ -168,12 +158,11 @@ function toFoundSecret(text: string, from: string): FoundSecret {
 }
 
 /**
- * The API for a command that reads: of the running relay, or of the database of a stopped one, as far as the log alone can answer.
- * A note on stderr says so. All other routes then fail with `relay_unreachable`. Where no relay has ever run every route fails, and
- * also with `--url`, since the database here may be another relay's.
- *
+ * The API for a command that reads. Where no relay answers, the database of the stopped relay answers as far as its log
+ * can, and a note on stderr says so. All other routes then fail with `relay_unreachable`. Without a database every
+ * route fails, as with `--url`: the database here may be another relay's.
  * @param work `database`: the configuration of the database that is read. Undefined: only the API is used
- * @param options `readsMuch`: the database of a running relay here is read as well, where this user may. Default false
+ * @param options `readsMuch`: also reads the database of a running relay here, where this user may. Default false
  */
 export async function withClient<T>(
   run: RelayRun,
@@ -224,8 +213,7 @@ export type RelayClient = Awaited<ReturnType<typeof createRelayClient>>;
 const hooked = z.object({ data: z.object({ id: z.string() }) });
 
 /**
- * The API of a running relay. Throws as `createRelayCaller` does, and `failed` for a relay that is too old to have the route. The
- * contract is loaded here, not with the command line.
+ * Throws as `createRelayCaller`, and `failed` for an old relay without the route. The contract is loaded on first use.
  */
 export async function createRelayClient(address: RelayAddress) {
   const { url } = address;

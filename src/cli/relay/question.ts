@@ -9,9 +9,7 @@ import { connectRelay, type RelayClient, type RelayRun, relayOptions, withClient
 /** @typeParam S the result of `ask`: the route's answer, or with `json` the known part of it, and more */
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers, S>
   extends Omit<CommandSpec<A, O>, "run"> {
-  /**
-   * The route whose answer it shows. `--json` prints it as the API does. For routes that the log alone answers, see `withClient`.
-   */
+  /** The route whose answer it shows. `--json` prints it as the API does. */
   of: N;
   /** Further steps belong here, too: a question to the person, a note, the exit status. */
   ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<S>;
@@ -27,7 +25,6 @@ export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends 
 
 const rawOption = { raw: flag("print the body alone as received, byte for byte") };
 
-/** A command that asks a relay, or the log of a stopped one, and shows the answer. */
 export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None, S = Said<N>>(
   asked: QuestionSpec<N, A, O, S> & (S extends Readonly<Said<N>> ? unknown : { json: object }),
 ): Entry {

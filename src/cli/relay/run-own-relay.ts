@@ -7,7 +7,7 @@ import { startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
-/** The secrets of a relay. The log hides them from now on. */
+/** The log hides these secrets from now on. */
 export async function secretsOf(config: Config, log: HidingLog): Promise<ServerSecrets> {
   // Configured secrets need no database.
   const found =
@@ -19,7 +19,7 @@ export async function secretsOf(config: Config, log: HidingLog): Promise<ServerS
 
 export type OwnRelay = Awaited<ReturnType<typeof runOwnRelay>>;
 
-/** Runs the relay of the configuration in this process, for a command that a person reads: its log has only errors. */
+/** Runs the relay of the configuration in this process. Its log has only errors, as a person reads the command. */
 export async function runOwnRelay(context: CliContext) {
   const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });

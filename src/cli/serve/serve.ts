@@ -10,7 +10,7 @@ import { flag, reader, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 
-/** `tocsin serve`: receives, stores, relays and shows alerts until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
+/** Events go to stderr, one JSON line each. */
 export const serveCommand = command({
   name: "serve",
   summary: "receive, store, relay and show, until Ctrl-C",

@@ -8,7 +8,6 @@ import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf, type RelayClient } from "../relay/connect-relay.ts";
 import type { RegisteringRun } from "./run-setup.ts";
 
-/** One check of setup before it changes anything. */
 export interface Stage<R> {
   of: string;
   /** A problem among its findings ends the run, unless the run changes nothing anyway. */
@@ -24,8 +23,7 @@ export interface FoundRelay {
 }
 
 /**
- * Checks, before the account is changed, that alerts would arrive: the configuration, the relay here, each destination, and the way
- * from outside. Where no relay runs it starts one, which sends waiting alerts. With `--dry-run` it starts none.
+ * Checks that alerts would arrive. Starts a relay where none runs, which sends waiting alerts. Not with `--dry-run`.
  */
 export const proofs: readonly Stage<RegisteringRun>[] = [
   { of: "the configuration", look: async ({ config }) => describeConfiguration(config) },
@@ -35,9 +33,8 @@ export const proofs: readonly Stage<RegisteringRun>[] = [
 ];
 
 /**
- * Asks the relay at the configured address on this machine. The relay must know the secret before it is shown any other. Where
- * nothing listens here and no relay answers at the public address, this run becomes the relay until it ends. With `--dry-run` it
- * does not, since a relay sends waiting alerts.
+ * A relay must know the secret before it is shown any other. Where none listens here or answers at the public address,
+ * this run becomes the relay, unless `--dry-run`: a relay sends waiting alerts.
  */
 async function lookForRelay(run: RegisteringRun): Promise<Finding[]> {
   const { config, context, hook, options } = run;
@@ -88,10 +85,7 @@ async function askStatus(run: RegisteringRun, url: string, id = ""): Promise<Fin
   }
 }
 
-/**
- * Asks each destination whether delivery could work now: by this command with the configuration here. The running relay is asked
- * where it has other destinations, or one has a trouble.
- */
+/** Asks by the configuration here. Asks the relay where it has other destinations, or one has a trouble. */
 async function checkEach({ context, output, config, relay }: RegisteringRun): Promise<Finding[]> {
   const own = config.rules.destinations.map(({ name }) => name);
   const known = relay?.destinations.map(({ name }) => name) ?? own;
@@ -123,7 +117,7 @@ async function tryAtRelay({ client }: FoundRelay, name: string): Promise<Finding
   }
 }
 
-/** The relay that answers there must be the one here, or one of the same log. Where none runs here, it is the one to ask. */
+/** The relay outside must be the one here, or one of the same log. Where none runs here, it is the one to ask. */
 async function* lookFromOutside(run: RegisteringRun): AsyncGenerator<Finding> {
   const { config, context, hook, relay: here } = run;
   run.relay = undefined;
@@ -142,9 +136,8 @@ async function* lookFromOutside(run: RegisteringRun): AsyncGenerator<Finding> {
 }
 
 /**
- * Waits until the running relay accepts a new secret: it looks for new ones each second, and refuses requests with them before.
- * `known`: the secret that it already accepts. Without the other checks a relay that accepts `known` is looked for at the public
- * address and on this machine. Where there is none, none is waited for.
+ * The running relay looks for new secrets each second. `known`: the secret that it already accepts. Without the other
+ * checks, a relay that accepts `known` is looked for at the public address and on this machine.
  */
 export function awaitSecret(secret: Secret, known: Secret): Stage<RegisteringRun> {
   return {

@@ -14,7 +14,6 @@ interface SetupEnd {
   result: SetupResult;
   /** Absent: no test was wanted. */
   test?: ProofTest;
-  /** The former outputs can be put back. */
   canUndo?: boolean;
   /** The former outputs were put back, because the test failed. */
   isUndone?: boolean;
@@ -94,7 +93,7 @@ function closingLine({ findings, names: { setup } }: AccountRun, result: SetupRe
 /** The account after an interrupted run. `changed`: neither the outputs before the run nor the wanted ones. */
 export type LeftAs = "old" | "new" | "changed" | "unknown";
 
-/** The result of an interrupted run. `now`: undefined where the account could not be read. */
+/** @param now undefined where the account could not be read */
 export function judgeLastRun(last: LastRun, now: { id: string; outputs: Outputs } | undefined): LeftAs {
   if (last.step === "checking") return "old";
   if (now === undefined || now.id !== last.accountId) return "unknown";

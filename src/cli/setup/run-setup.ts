@@ -60,20 +60,16 @@ export interface Run {
   names: AccountNames;
   client: AlertingClient;
   serviceUrl: string;
-  /** Secrets, and the following records. */
   kept: KeptRecords;
   saved: ReturnType<typeof savedOutputsRecord>;
   progress: ReturnType<typeof lastRunRecord>;
-  /** ISO 8601. */
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel: string | null | undefined;
   findings: Finding[];
   /** An earlier run was interrupted or not confirmed, and left the account in this state. */
   interrupted?: { startedAt: string; account: LeftAs };
-  /** The hook for the account, where it is to send here. */
   hook?: OwnHook;
-  /** The relay, once it is found. */
   relay?: FoundRelay;
   /** The relay that this run has started because none ran. It ends with the run. */
   ownRelay?: { stop(): Promise<void> };
@@ -86,9 +82,8 @@ type FoundAccount = Awaited<ReturnType<typeof readAccount>>;
 export type AccountRun = Run & { account: FoundAccount };
 
 /**
- * All checks come before a change of the account, and a check with problems ends the run. One PUT makes the whole change, so the
- * account always has either the old or the new outputs. An interrupted run leaves its last step on disk. The next run reads the
- * account and reports its state.
+ * All checks come before a change, and a problem ends the run. One PUT changes the account, so it always has the old or
+ * the new outputs. An interrupted run leaves its last step on disk, and the next run reports it.
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
   const { env, cwd, now, random, sleep } = context;
@@ -129,7 +124,7 @@ async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
 
 async function performOnRecord(run: Run): Promise<void> {
   const { progress, interrupted, startedAt } = run;
-  // An earlier run is remembered until its result is reported, and until its test is sent.
+  // An earlier run is remembered until its result is reported and its test is sent.
   const isOpen = interrupted?.account === "unknown" || interrupted?.account === "new";
   if (!isOpen) await progress.write({ step: "checking", startedAt });
   try {
@@ -146,7 +141,6 @@ async function performOnRecord(run: Run): Promise<void> {
   }
 }
 
-/** Reports first how an interrupted earlier run left the account. */
 async function tellLastRun(run: Run): Promise<Run["interrupted"]> {
   const last = await run.progress.read();
   if (last === undefined) return undefined;
@@ -214,7 +208,7 @@ async function perform(begun: Run): Promise<void> {
   if (isChange) {
     const former = options.restore ? undefined : await keep(run, plan);
     await askFirst(run, plan);
-    // The person has agreed at this point. From here on the relay accepts the new secret and the old one.
+    // The person has agreed. From here on the relay accepts the new secret and the old one.
     if (options.rotateSecret) plan = await rotate(run, plan);
     if (former !== undefined && hook === undefined) await saved.write({ ...former, turnedOff: true });
     await change(run, plan);
@@ -240,7 +234,6 @@ function resultOf({ options }: Run, { before, after }: OutputsPlan): SetupResult
   return after.webhookUrl === null && before.webhookUrl !== null ? "turned-off" : "changed";
 }
 
-/** All checks of the way to this relay, to which the account is to send. */
 async function prepare(begun: Run): Promise<void> {
   const { config, options, kept, serviceUrl, output } = begun;
   const { publicUrl } = config.server;
@@ -300,8 +293,8 @@ async function makePlan({ hook, channel, saved, account, config, options }: Acco
 }
 
 /**
- * Saves the outputs from before setup first changed them: not this relay's own address, nor the empty one after `--webhook-off`.
- * They are saved before any question, so `turnedOff` keeps its value until the change.
+ * Saves the outputs from before setup: not this relay's address, nor the empty one after `--webhook-off`. Comes before
+ * any question, so `turnedOff` keeps its value until the change.
  */
 async function keep({ saved, account, context }: AccountRun, { before, isOurs }: OutputsPlan): Promise<SavedOutputs> {
   const read = await saved.read();
@@ -320,11 +313,7 @@ async function askFirst(run: Run, plan: OutputsPlan): Promise<void> {
   if (answer === true) await refuseMeanwhile(run, plan.before, "nothing was changed now");
 }
 
-/**
- * Shows a change of the account and asks, on stderr, so that stdout has only the result.
- * @returns undefined with `--yes`, and where no person can answer
- * @throws AppError `cancelled` at Ctrl-C
- */
+/** @returns undefined with `--yes`, and where no person can answer @throws AppError `cancelled` at Ctrl-C */
 async function ask(run: Run, plan: OutputsPlan, question: string): Promise<boolean | undefined> {
   const { context, output, options } = run;
   const prompts = options.yes ? undefined : await openPrompts(context, "Nothing was changed.");
@@ -376,10 +365,7 @@ async function forgetRegistration({ saved, kept, names }: Run): Promise<void> {
   await registrationRecord(kept, names.source).remove();
 }
 
-/**
- * Registers the outputs that the relay's watch expects from now on. This comes after the change, so that a relay that looks in
- * between finds the old ones or, in its second look, the new ones.
- */
+/** Comes after the change: a relay that looks in between finds the old outputs or, in its second look, the new ones. */
 async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelId }: Outputs): Promise<void> {
   const { kept, names, config, context, account, output } = run;
   const record = registrationRecord(kept, names.source);

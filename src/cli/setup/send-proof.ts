@@ -11,19 +11,16 @@ const timeoutMs = 60_000;
 
 /** The result of the marked test, for `--json` and for people. */
 export interface ProofTest {
-  /** Every destination has received it. */
   ok: boolean;
   id?: string;
   page?: string;
-  /** One line. */
   detail: string;
   deliveries: DeliveryDetailView[];
 }
 
 /**
- * Sends one alert, marked as a test, through the public address like the service, and waits until every destination has received
- * it. The routes decide where it goes. The relay is asked to send it to the other destinations as well. Failures are in the result.
- * Only an interruption is thrown.
+ * Sends a marked test through the public address, and waits until every destination has it. The relay adds those that
+ * no route reaches. Only an interruption is thrown.
  */
 export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook): Promise<ProofTest> {
   const { output } = run;

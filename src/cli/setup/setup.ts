@@ -19,7 +19,6 @@ const options = {
 
 export type SetupOptions = Partial<GivenOptions<typeof options>>;
 
-/** `tocsin setup`: checks the way of an alert, registers this relay's own hook with the account, and tests it. */
 export const setup = command({
   name: "setup",
   summary: "make the account send to this relay, proven and undoable",

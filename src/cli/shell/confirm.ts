@@ -3,7 +3,6 @@ import { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
 import { terminalText } from "./output.ts";
 
-/** Whether a person can be asked and can answer. */
 export function canAsk({ isTty }: CliContext): boolean {
   return isTty.stdin && isTty.stderr;
 }
@@ -14,11 +13,7 @@ export function refuseAlone(context: CliContext, what: string, hint?: string): A
   return new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });
 }
 
-/**
- * Asks on stderr and reads one line, so that stdout has only the result.
- *
- * @throws AppError `cancelled` unless the answer begins with y, and the reason with which `context.signal` is aborted.
- */
+/** @throws AppError `cancelled` unless the answer begins with y, and the reason of an aborted `context.signal` */
 export async function askFirst(context: CliContext, question: string): Promise<void> {
   await writeText(context.stderr, `${terminalText(question)} [y/N] `);
   if (!/^y/i.test(await readLine(context))) throw new AppError("cancelled", "Nothing was changed.");

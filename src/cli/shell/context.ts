@@ -3,19 +3,13 @@ import type { Stream } from "node:stream";
 import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 
-/** The target of a command's text: `process.stdout` and `process.stderr`, or a collector in a test. */
+/** `process.stdout` and `process.stderr`, or a collector in a test. */
 export interface TextSink {
-  /**
-   * Calls back when the text was taken, or with the error (`EPIPE` when nobody reads any more). Bytes are for unchanged content
-   * (`alerts show --raw`).
-   */
+  /** Calls back when the text was taken, or with the error (`EPIPE` when nobody reads any more). */
   write(text: string | Uint8Array, callback: (error?: Error | null) => void): unknown;
 }
 
-/**
- * The process as commands know it. They use nothing else of `process`, so a test can run them in its own process with `runCli(argv,
- * context)`.
- */
+/** The process as commands know it. They use nothing else of `process`, so a test can run them in its own process. */
 export interface CliContext {
   stdout: TextSink;
   stderr: TextSink;
@@ -23,38 +17,28 @@ export interface CliContext {
   /** `process.env`, with the additions of a `.env` file in the working directory. */
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
-  /** See `findOwnCommand`. */
   ownCommand: string;
   pid: number;
   /**
-   * Starts this program anew as a child, with the code that is now on disk. Its environment is this process's original one, without
-   * `.env`, which the child reads itself. It has standard input, output and error of this process, `socket` as descriptor 3, and
-   * hears of this process's end (see `endWithParent`). Without a socket it has none of these, and its output can be read here.
+   * Starts this program anew as a child, with the code that is now on disk. Its environment is this process's original
+   * one, without `.env`, which the child reads itself. With `socket` as descriptor 3 it shares standard input, output
+   * and error. Otherwise it has none, and its output can be read here. It hears of this process's end (see
+   * `endWithParent`).
    * @throws NodeJS.ErrnoException when the system starts no process; other reasons for that come as its event `error`.
    */
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
-  /**
-   * Starts this program anew as a child that shares neither environment nor folder with this process, nor the Ctrl-C of its
-   * terminal. It hears of this process's end (see `endWithParent`), and its output can be read here.
-   * @throws as `startAgain`
-   */
+  /** Like `startAgain`, with its own environment and folder, and without the Ctrl-C of the terminal. */
   startApart(args: readonly string[], place: { cwd: string; env: Readonly<Record<string, string>> }): ChildProcess;
-  /**
-   * From now on the end of the process that called `startAgain` or `startApart` counts as a signal to stop. SIGHUP, which a closed
-   * terminal sends to both, is left to that process.
-   */
+  /** The end of the parent process now counts as a signal to stop. SIGHUP is left to the parent: both get it. */
   endWithParent(): void;
   /** Sends an event `message` to the process that called one of them. Does nothing where there is none. */
   tellParent(message: object): void;
-  /** Calls the listener at each SIGHUP, which then does not stop the command. Only the SIGHUP of a closed terminal still does. */
+  /** Calls the listener at each SIGHUP. Only the SIGHUP of a closed terminal still stops the command. */
   onHangUp(listener: () => void): void;
-  /** Whether each stream is a terminal. */
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
-  /** Width of the terminal in columns. `undefined` when stdout is no terminal: then no text is cut. */
+  /** Columns of the terminal. Undefined when stdout is no terminal: then no text is cut. */
   columns?: number;
-  /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
-  /** See `RelayOptions`. */
   storeThreadEntry?: URL;
   now: Now;
   random: Random;
@@ -74,10 +58,7 @@ export class OutputClosed extends Error {
   }
 }
 
-/**
- * Writes text and waits until it was taken, so that a fast writer does not fill the memory before a slow reader.
- * @throws OutputClosed, and AppError `failed` when it cannot be written.
- */
+/** Waits for a slow reader, so memory does not fill. @throws OutputClosed, and AppError `failed` */
 export function writeText(sink: TextSink, text: string | Uint8Array): Promise<void> {
   if (text.length === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {

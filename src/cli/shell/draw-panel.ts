@@ -24,10 +24,8 @@ interface Pen {
   style: Style;
   /** Columns. Absent: no limit. */
   width?: number;
-  /** Epoch milliseconds. */
   now: number;
   ownCommand: string;
-  /** With the folded parts. */
   all?: boolean;
 }
 
@@ -158,7 +156,6 @@ function drawRows(rows: readonly Fact[], pen: Pen): string {
   return formatFields(fields, pen.width);
 }
 
-/** Broken between words at the end of the terminal. */
 function prose(cell: Cell, pen: Pen, indent = 0): string {
   return hangText(write(cell, pen), pen.width, indent);
 }

@@ -3,10 +3,7 @@ import { type CliContext, OutputClosed, writeText } from "./context.ts";
 import { asAppError, createStyle, DocumentedFailure, errorDocument, terminalLines } from "./output.ts";
 import { asTyped } from "./own-command.ts";
 
-/**
- * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout. A stack is only shown
- * with `LOG_LEVEL=debug` or `trace`. Returns the exit status.
- */
+/** Prints on stderr, with `--json` also on stdout. A stack is only shown with `LOG_LEVEL=debug` or `trace`. */
 export async function reportFailure(thrown: unknown, context: CliContext, json: boolean): Promise<0 | 1 | 2> {
   if (thrown instanceof OutputClosed) return 0;
   const error = asAppError(thrown);
@@ -18,7 +15,7 @@ export async function reportFailure(thrown: unknown, context: CliContext, json: 
   return exitStatusOf(error.code);
 }
 
-/** For `catch` after reading or writing a file. `what`: the intended action. The message has the system's word for the reason. */
+/** For `catch` after reading or writing a file. `what`: the intended action. */
 export function fileFailure(code: "usage" | "failed", what: string, hint?: string) {
   return (cause: NodeJS.ErrnoException): never => {
     if (cause instanceof AppError) throw cause;

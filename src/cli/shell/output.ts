@@ -25,17 +25,13 @@ type ListWork = (write: WriteItems) => Promise<Meta | undefined>;
 
 export type Output = ReturnType<typeof openOutput>;
 
-/**
- * The output of one run of a command. With `--json`, stdout has exactly one JSON document (`{"data": …}`, or `{"error": …}` from
- * `runCli`), and all text for people goes to stderr. Without it, stdout has text for people.
- * @param json whether `--json` was given
- */
+/** With `--json`, stdout has exactly one JSON document, and stderr all text for people. */
 export function openOutput(context: CliContext, json: boolean) {
   const { now, ownCommand } = context;
   /** Colours on stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` are set. */
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
-  /** Columns of stdout's terminal. `undefined`: no limit. */
+  /** Columns of stdout's terminal. Undefined: no limit. */
   const width = context.isTty.stdout ? context.columns : undefined;
   /** The text that `print` writes. `all`: with the folded parts of a panel. */
   const draw = (shown: Shown, options?: { all?: boolean }): string =>
@@ -50,9 +46,8 @@ export function openOutput(context: CliContext, json: boolean) {
     result: async (data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void> =>
       out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : draw(await forPeople())),
     /**
-     * A result of unknown length, which `work` writes bit by bit, so that it needs little memory: items for machines, or the result
-     * of `forPeople`. `work` returns the `meta`. With `--json` it is one document even if `work` fails: an `error` is then next to
-     * the items.
+     * `work` writes a result of unknown length bit by bit, and returns the `meta`. If it fails with `--json`, an
+     * `error` is next to the items.
      */
     list: async (work: ListWork): Promise<void> => {
       if (json) await writeJsonList(out, work);
@@ -107,13 +102,9 @@ export function asAppError(thrown: unknown): AppError {
   });
 }
 
-/** The content of `error` in the one JSON document. */
 export const errorDocument = ({ code, message, hint }: AppError) => ({ code, message, hint });
 
-/**
- * A line on stderr that is rewritten in place while a person waits. Silent where stderr is no terminal. A terminal has one such
- * line: other output removes it first, so that texts do not mix.
- */
+/** Rewrites one line on stderr while a person waits. Other output removes it first. Silent without a terminal. */
 function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   let shown = "";
   const rewrite = async (text: string) => {
@@ -123,14 +114,14 @@ function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   };
   return {
     update: (text: string) => rewrite(fitText(terminalText(text), columns - 1)),
-    /** Removes the line. Called at the end of the wait, also after a failure. */
+    /** Called at the end of the wait, also after a failure. */
     clear: () => rewrite(""),
   };
 }
 
 /**
- * Makes strangers' text safe for a terminal: characters that could move the cursor, change colours, or reorder or hide text are
- * shown as their codes. Line breaks and tabs become spaces, since a value is one cell or one line.
+ * Shows characters as codes that could move the cursor, change colours, or reorder or hide text. Line breaks and tabs
+ * become spaces, since a value is one cell or one line.
  */
 export function terminalText(text: string): string {
   return text.replace(/[\t\n\r\u2028\u2029]+/g, " ").replace(unsafeCharacters, (character) => {
@@ -144,7 +135,7 @@ export function terminalLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
 }
 
-/** C0 and C1 controls, bidirectional overrides and isolates, zero-width characters that hide differences, lone surrogates. */
+/** C0 and C1 controls, bidirectional overrides and isolates, zero-width characters, lone surrogates. */
 const unsafeCharacters =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\p{Cs}/gu;
@@ -155,10 +146,7 @@ export function fitText(text: string, width: number): string {
   return width < 1 ? "" : `${firstColumns(text, width - 1)}…`;
 }
 
-/**
- * Lines of at most `width` columns, broken between words. A wider word is broken between characters, without its style. With
- * `keepsWords` it gets a line of its own, so that an address can be copied.
- */
+/** Breaks between words. With `keepsWords` a wider word gets a line of its own, so an address can be copied. */
 export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
   const lines: string[] = [];
   // The width is added up: measuring the line anew at each word takes seconds for a long line.
@@ -177,7 +165,6 @@ export function wrapText(text: string, width: number, { keepsWords = false } = {
   return lines;
 }
 
-/** Each piece has at least one character. */
 function breakWord(word: string, width: number): string[] {
   const pieces: string[] = [];
   for (let rest = word; rest !== ""; ) {
@@ -189,7 +176,6 @@ function breakWord(word: string, width: number): string[] {
   return pieces;
 }
 
-/** The beginning of a text that fits into this many columns. */
 function firstColumns(text: string, width: number): string {
   let taken = "";
   let used = 0;
@@ -201,11 +187,11 @@ function firstColumns(text: string, width: number): string {
   return taken;
 }
 
-/** Text whose further lines begin `indent` columns from the left. Nothing is cut, and without a width nothing is broken. */
+/** Further lines begin `indent` columns from the left. Without a width nothing is broken. */
 export function hangText(text: string, width: number | undefined, indent: number): string {
   if (width === undefined || width < indent + leastHanging) return text;
   return wrapText(text, width - indent, { keepsWords: true }).join(`\n${" ".repeat(indent)}`);
 }
 
-/** The least columns for hanging text. With less, each line would have a single word, so the terminal breaks the line itself. */
+/** With fewer columns each line would have a single word, so the terminal breaks the line itself. */
 const leastHanging = 16;

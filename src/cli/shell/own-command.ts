@@ -1,12 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/**
- * The command by which a person at this terminal calls Tocsin: `tocsin`, or `npx tocsin` or `node …/tocsin.js` where the PATH has
- * none.
- *
- * @param script the running script
- */
+/** `tocsin`, or `npx tocsin` or `node …/tocsin.js` where the PATH has none. */
 export function findOwnCommand(path: string | undefined, cwd: string, script: string): string {
   const folders = (path ?? "").split(delimiter);
   // npx and npm add these folders in front for the time of one command.
@@ -23,12 +18,11 @@ export function typeCommand(command: string, ownCommand: string): string {
 
 const names = new Set<string>();
 
-/** Each command of the table adds its name. */
 export function nameCommand(name: string): void {
   names.add(name);
 }
 
-/** Replaces the commands in a hint or a note. Only known commands are replaced, since a database may be named tocsin, too. */
+/** Replaces only known commands in a hint or a note, since a database may be named tocsin, too. */
 export function asTyped(text: string, ownCommand: string): string {
   return text.replace(/(?<![\w./-])tocsin ([a-z]+)\b/g, (words, name) =>
     names.has(name) ? typeCommand(words, ownCommand) : words,

@@ -8,19 +8,13 @@ import { AppError } from "../../core/errors.ts";
 import type { CliContext } from "./context.ts";
 import { findOwnCommand } from "./own-command.ts";
 
-/**
- * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one. A later one ends the process
- * at once, for people who do not wait for an orderly end.
- */
+/** npm and the terminal each send SIGINT for one Ctrl-C. A second one after this time ends the process at once. */
 const sameSignalWithinMs = 1_000;
 
-/**
- * The context of the real process. Call it before `loadDotEnv`. It handles SIGINT, SIGTERM and SIGHUP, and accepts that its output
- * may have no reader.
- */
+/** Call it before `loadDotEnv`. Handles SIGINT, SIGTERM and SIGHUP, and accepts that its output may have no reader. */
 export function createProcessContext(): CliContext {
-  // Without a listener a closed pipe, a full disk or a closed terminal would end the process with a stack. Each write still
-  // hears of it by its callback.
+  // Without a listener a closed pipe, a full disk or a closed terminal would end the process with a stack. Each write
+  // still hears of it by its callback.
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});
   const signals = takeSignals(process.stdin.isTTY === true);
@@ -76,7 +70,7 @@ export function createProcessContext(): CliContext {
   };
 }
 
-/** Adds the values of `.env` in the working directory. Values of the environment come first. */
+/** Values of the environment come before those of `.env`. */
 export function loadDotEnv(cwd: string): void {
   const path = join(cwd, ".env");
   if (!existsSync(path)) return;
@@ -110,12 +104,11 @@ function takeSignals(startedAtTerminal: boolean) {
   };
   process.on("SIGINT", take);
   process.on("SIGTERM", take);
-  // The signal of a closed terminal.
   process.on("SIGHUP", take);
   return {
     signal: controller.signal,
     take,
-    /** See `CliContext`. A later listener replaces an earlier one. */
+    /** A later listener replaces an earlier one. */
     onHangUp(listener: () => void): void {
       process.off("SIGHUP", take);
       // When its terminal has been closed, the process ends like any command.

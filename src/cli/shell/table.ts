@@ -18,24 +18,19 @@ export type Field = readonly [title: string, value: string];
 const gap = "  ";
 /** With fewer columns, a value next to its title would have a single word on each line. */
 const leastRoom = 24;
-/** Words up to this width stay whole. Longer ones, such as addresses and keys, are broken where the row would not fit. */
+/** Words up to this width stay whole. Longer ones, such as addresses, are broken where the row would not fit. */
 const widestWord = 32;
 
 /**
- * Aligned columns for people. In a narrow terminal, cells are broken into lines, except those of `keep` columns. If even that does
- * not fit, each row is printed as lines of "title value". Nothing is cut.
- *
- * @param width columns of the terminal. Absent: no limit
+ * In a narrow terminal cells are broken, except those of `keep` columns, or each row becomes lines of "title value".
+ * Nothing is cut. `width` absent: no limit.
  */
 export function formatTable(columns: readonly TableColumn[], rows: string[][], width?: number): string {
   const layout = layOutTable(columns, rows, width);
   return layout.head() + layout.rows(rows);
 }
 
-/**
- * A table whose widths come from a sample, e.g. the first page, so that rows can follow page by page. Each text ends in a line
- * break. Later cells that are longer break the alignment of their line. On a terminal they are broken into lines.
- */
+/** The widths come from a sample, e.g. the first page, so rows can follow page by page. */
 export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number) {
   const columns = all.flatMap((column, index) =>
     column.optional && sample.every((row) => !row[index]) ? [] : [{ ...column, index }],
@@ -76,7 +71,7 @@ export function layOutTable(all: readonly TableColumn[], sample: string[][], wid
   };
 }
 
-/** The widest of the breakable columns become narrower first. `undefined` when the table cannot fit. */
+/** The widest of the breakable columns become narrower first. Undefined when the table cannot fit. */
 function fitWidths(columns: TableColumn[], natural: number[], least: number[], width = Number.POSITIVE_INFINITY) {
   const room = width - gap.length * (columns.length - 1);
   for (let most = Math.min(room, Math.max(0, ...natural)); most >= 0; most -= 1) {
@@ -89,10 +84,7 @@ function fitWidths(columns: TableColumn[], natural: number[], least: number[], w
   return undefined;
 }
 
-/**
- * One object as lines of "title  value", with aligned titles. Values are never cut. On a terminal they are broken into lines, and
- * begin below their title where the room next to it is too small.
- */
+/** Nothing is cut. On a narrow terminal values are broken into lines, or begin below their titles. */
 export function formatFields(fields: readonly Field[], width?: number): string {
   const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
   const indent = titleWidth + gap.length;

@@ -33,7 +33,7 @@ export interface ChoosingRun {
 type FoundBot = Awaited<ReturnType<typeof findBot>>;
 
 /**
- * A bot that Telegram knows, and a group or channel in which it may write: the one of `--chat`, or the first that the bot hears of.
+ * A bot that Telegram knows, and a chat in which it may write: that of `--chat`, or the first that the bot hears of.
  * @throws AppError for unusable values, where nobody can be asked for others
  */
 export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
@@ -113,7 +113,7 @@ async function waitForChat(run: ChoosingRun, { session, description }: FoundBot)
   });
 }
 
-/** Prints how to add the bot. A bot that is already in a group may suggest it, and then nothing is to be done in Telegram. */
+/** Says how to add the bot. A bot that is already in a group may suggest the group. */
 async function tellWhatToDo({ context, output }: ChoosingRun, botId: string, description: BotDescription) {
   for (const line of howToAdd(botId, description)) {
     for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
@@ -134,10 +134,7 @@ function nameOf({ type = "chat", title, id }: KnownChat): string {
   return `${type} ${title === undefined ? id : `"${title}"`}`;
 }
 
-/**
- * A mail server, a sender and the recipients. The test shows whether the server accepts all of them.
- * @throws AppError `usage` for missing values where nobody can be asked
- */
+/** The test shows whether the server accepts the values. @throws AppError `usage` where nobody can be asked */
 export async function chooseMail({ context: { env }, prompts, options }: ChoosingRun): Promise<Choice> {
   const smtpUrl = envText(env, "SMTP_URL") ?? (await askForServer(prompts));
   const to = options.to ?? (await askForMailboxes(prompts, envText(env, "EMAIL_TO")));

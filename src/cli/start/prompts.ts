@@ -4,7 +4,7 @@ import type { CliContext } from "../shell/context.ts";
 import { terminalText } from "../shell/output.ts";
 
 interface TextOptions {
-  /** The reason against a value. */
+  /** Returns the reason against a value. */
   check(value: string): string | undefined;
   placeholder?: string;
   /** The value when Enter alone is pressed. */

@@ -22,10 +22,7 @@ const testTimeoutMs = 60_000;
 const asItWas = ".env is as it was";
 const stopped = `Stopped; ${asItWas}.`;
 
-/**
- * Asks for a way to reach people, tests it with the relay that then serves, and only then writes `.env`. An earlier end leaves
- * `.env` unchanged.
- */
+/** Asks for a way to reach people, tests it with the relay that then serves, and only then writes `.env`. */
 export async function runStart(options: StartOptions, context: CliContext, output: Output): Promise<void> {
   const prompts = await openPrompts(context, stopped);
   const run = { options, context, output, prompts };
@@ -89,7 +86,7 @@ async function chooseUntilItWorks(run: ChoosingRun): Promise<Choice> {
   }
 }
 
-/** Leaves out the refused values, so that they are asked for anew. */
+/** Leaves out the refused values, so they are asked for anew. */
 function withoutLogin(env: CliContext["env"]): CliContext["env"] {
   return { ...env, TELEGRAM_BOT_TOKEN: undefined, SMTP_URL: undefined, EMAIL_FROM: undefined };
 }
@@ -152,7 +149,6 @@ async function warn(
   }
 }
 
-/** Without secrets. */
 function describeChange({ before }: EnvFileChange, values: Record<string, string>) {
   return Object.entries(values).map(([variable, value]) => {
     const old = before[variable];

@@ -15,7 +15,6 @@ const options = {
 
 export type StartOptions = GivenOptions<typeof options>;
 
-/** `tocsin start`: the first steps up to a message on a phone, without a domain. */
 export const start = command({
   name: "start",
   summary: "from nothing to a message on your phone, without a domain",

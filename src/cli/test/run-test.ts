@@ -21,7 +21,7 @@ import { connectRelay, type RelayClient, type RelayConnection, type RelayRun } f
 
 interface TestOptions {
   severity: Severity;
-  /** The wait for all of them together. Milliseconds. */
+  /** The wait for all of them together, milliseconds. */
   timeout: number;
 }
 
@@ -32,14 +32,12 @@ export interface DirectTestOptions extends TestOptions {
 
 export interface DirectTest {
   destination: string;
-  /** The alert's id in the log. */
   id: string;
   page: string;
   /** False: an earlier test that is on its way, or was just sent, counts as this one. */
   isNew: boolean;
   receivedAt: number;
   timedOut: boolean;
-  /** One for each recipient. */
   deliveries: DeliveryDetailView[];
 }
 
@@ -68,7 +66,6 @@ export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: 
   if (!ok) context.setExitStatus(1);
 }
 
-/** Sends directly to these destinations. */
 export async function sendDirectTests(run: RelayRun, options: DirectTestOptions): Promise<void> {
   const { context, output } = run;
   const { client } = await connectRelay(run);
@@ -91,7 +88,6 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   if (!ok) context.setExitStatus(1);
 }
 
-/** For `--json`. */
 export function toTests(tests: readonly DirectTest[]): object[] {
   return tests.map((test) => ({
     ...test,
@@ -100,7 +96,7 @@ export function toTests(tests: readonly DirectTest[]): object[] {
   }));
 }
 
-/** Sends a test to each, and waits until all are settled or the time is over. */
+/** Sends a test to each, and waits until all have ended or the time is over. */
 export async function testDestinations(
   run: RelayRun,
   client: RelayClient,
@@ -132,7 +128,7 @@ interface TestFacts {
   source: string;
 }
 
-/** Posts one alert, marked as a test, like a sender. It has its own id and time, so that no two tests look the same. */
+/** Posts one marked test like a sender. It has its own id and time, so no two tests look the same. */
 export async function postTest(client: RelayClient, secret: Secret, now: number, { begins, ...facts }: TestFacts) {
   const host = hostname();
   const eventId = `${facts.source}-${host}-${now}`;

@@ -3,7 +3,6 @@ import { command } from "../command.ts";
 import { choice, duration, list, many } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
 
-/** `tocsin test`: sends one marked alert the whole real way, or one message directly to a destination. */
 export const test = command({
   name: "test",
   summary: "send a marked test and wait for each outcome",

@@ -15,7 +15,7 @@ import { fileFailure } from "../shell/failure.ts";
 import { connectPricing } from "./connect.ts";
 import type { AddAssetOptions } from "./upstream.ts";
 
-/** `tocsin upstream assets add`: registers an asset, and follows the registration until the asset can be queried. */
+/** Registers an asset, and follows the registration until the asset can be queried. */
 export async function addAsset(run: Run, options: AddAssetOptions): Promise<void> {
   const { context, output } = run;
   const { catalogId, asset: file, timeout: timeoutMs } = options;
@@ -45,7 +45,7 @@ export async function addAsset(run: Run, options: AddAssetOptions): Promise<void
   });
 }
 
-/** The evidence by which the user says that it can be followed. */
+/** The evidence by which the user says that the registration can be followed. */
 function nameEvidence({ ticker, pool, chain }: AddAssetOptions): Evidence[] {
   return [
     ...(ticker === undefined ? [] : [{ kind: "ticker" as const, symbol: ticker }]),

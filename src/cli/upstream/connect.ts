@@ -10,7 +10,7 @@ import { readConfig } from "../relay/connect-relay.ts";
 /** `source`: its own account is asked. Default: the account of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;
 
-/** The client of `ALERTING_URL`, or of a source's account. Throws `config_invalid` when it is not configured. */
+/** @throws AppError `config_invalid` when the account is not configured */
 export async function connectAlerting(run: AccountRun): Promise<AlertingClient> {
   const { context, flags } = run;
   const { source } = flags;
@@ -19,7 +19,7 @@ export async function connectAlerting(run: AccountRun): Promise<AlertingClient> 
   return createAlertingClient({ ...access, ...surroundings(run) });
 }
 
-/** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */
+/** @throws AppError `config_invalid` when `PRICING_URL` is not configured */
 export function connectPricing(run: Run): PricingClient {
   const { env } = run.context;
   const { equitiesPricePath } = readUpstreamEnv(env);

@@ -21,7 +21,6 @@ const rangeSlackMs = 60_000;
 const plotHeight = 12;
 const widestPlot = 120;
 
-/** `tocsin upstream history`: the curve in the terminal, and as a picture in a file. */
 export async function showHistory(run: AccountRun, options: AskedHistory): Promise<void> {
   const { context, output } = run;
   const { key, from: fromAt, to: toAt, granularity } = options;

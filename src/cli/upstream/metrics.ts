@@ -5,7 +5,7 @@ import { type AccountRun, connectAlerting } from "./connect.ts";
 import { createLooseTable } from "./panels.ts";
 import type { MetricsOptions } from "./upstream.ts";
 
-/** `tocsin upstream metrics`: one page, or with `--all` every page, in the memory of one page. */
+/** With `--all` every page, in the memory of one page. */
 export async function listMetrics(run: AccountRun, options: MetricsOptions): Promise<void> {
   const { chain: chainId, token: tokenAddresses, pool: poolAddresses, key: keys, page: firstPage } = options;
   const { context, output } = run;

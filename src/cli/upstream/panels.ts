@@ -41,7 +41,6 @@ export const outputFacts = ({ webhookUrl, messengerChannelId }: ShownAccount["al
   ["Channel", messengerChannelId ?? "none"],
 ];
 
-/** A column of numbers as texts. */
 const right = <T>(of: (row: T) => string) => ({ of, align: "right" as const, optional: false });
 
 export const poolPanel = (pool: PoolState): Panel => [
@@ -88,12 +87,12 @@ export const pricesPanel = (prices: readonly EquityPrice[]): Panel => [
   }),
 ];
 
-/** A number for people with all its digits: `1,234,567.89`. */
+/** A number with all its digits: `1,234,567.89`. */
 export function formatNumber(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : groupDigits(String(value));
 }
 
-/** To the cent. Between a dollar and a thousand with up to `fraction` digits, below a dollar with `significant` ones. */
+/** Two decimals. Up to `fraction` from one to a thousand dollars, `significant` digits below a dollar. */
 function dollars(fraction: number, significant: number) {
   return (value: number | null | undefined): string => {
     if (value === null || value === undefined) return "–";
@@ -104,20 +103,17 @@ function dollars(fraction: number, significant: number) {
   };
 }
 
-/** An amount of money: `$1,234.57`, `$0.001235`. */
+/** `$1,234.57`, `$0.001235` */
 export const formatUsd = dollars(2, 4);
 
-/** A price with its relevant digits: `$91,204.15`, `$1.000213` (a stable coin a little off), `$0.00001234`. */
+/** `$91,204.15`, `$1.000213` (a stable coin a little off), `$0.00001234` */
 export const formatPrice = dollars(6, 6);
 
 const leading = ["id", "key", "symbol", "name", "chainId", "chain", "address"];
 /** Fields that are copied into the next command are never cut. */
 const copied = /(^|\.)(id|key|address)$|(Id|Key|Address)$/;
 
-/**
- * A table of objects with undocumented fields, page by page. Columns are the fields with a value in any item of the first page,
- * nested ones as `outer.inner`, the usual names first. The returned function draws the next page.
- */
+/** The fields are undocumented. Columns are those with a value in the first page, nested ones as `outer.inner`. */
 export function createLooseTable({ style, width }: Pick<Output, "style" | "width">) {
   let draw: ((items: readonly object[]) => string) | undefined;
   return (items: readonly object[]): string => {

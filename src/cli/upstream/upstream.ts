@@ -29,7 +29,6 @@ async function tell<T>({ output }: Run, asked: Promise<T>, panel: (answer: T) =>
 
 type Listed = { data: object[]; meta?: Record<string, unknown> | null };
 
-/** Prints a list of objects with undocumented fields. */
 async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {
   const answer = await asked;
   const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;
@@ -71,7 +70,6 @@ const assetOptions = {
 };
 export type AddAssetOptions = GivenOptions<typeof assetOptions> & { catalogId?: string };
 
-/** `tocsin upstream …`: every read endpoint of the market-data service, and asset registration. */
 export const upstream = group({
   name: "upstream",
   summary: "ask the service: account, metrics, history, tokens, prices",
