@@ -5,11 +5,7 @@ import type { KeptRecords } from "../core/ports/kept-records.ts";
 
 const followEveryMs = 2_000;
 
-/**
- * A record that setup keeps about an account. It survives a crash and a power cut.
- * @param holds the content in words: "what the account had before setup"
- * @returns a function that opens it. `source`: the source of the account. Default: the account of `ALERTING_URL`
- */
+/** A record that setup keeps about an account, safe from a crash. `source` default: the account of `ALERTING_URL`. */
 function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
   return (kept: KeptRecords, source?: string) => {
     const name = `${file}${source === undefined ? "" : `-${source}`}.json`;
@@ -22,24 +18,19 @@ function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
       };
     const look = `Look at it; it holds ${holds}.`;
     return {
-      /** The place of the record in words. */
       place,
-      /**
-       * Undefined where there is none.
-       * @throws AppError `failed` where it cannot be read, `store_unavailable` when its database is away
-       */
+      /** Undefined: there is none. @throws AppError `failed` for an unreadable one, `store_unavailable` */
       async read(): Promise<T | undefined> {
         const [text] = await kept.read(name).catch(fail("read", undefined, look));
         if (text === undefined) return undefined;
         const parse = async () => schema.parse(JSON.parse(text));
         return parse().catch(fail("read", "it is not what setup wrote", look));
       },
-      /** @throws AppError `failed` where it cannot be written, `store_unavailable` as `read` */
+      /** @throws AppError `failed` where it cannot be written, `store_unavailable` */
       async write(value: T): Promise<void> {
         const hint = `Before anything is changed it is to hold ${holds}; see whether DATA_DIR is right.`;
         await kept.write(name, `${JSON.stringify(value, null, 2)}\n`).catch(fail("write", undefined, hint));
       },
-      /** Rejects as `KeptRecords` does. */
       remove: () => kept.write(name, undefined),
       /** Calls back about two seconds after a change of the record. @returns a function that ends it */
       follow(onChange: () => void): () => void {
@@ -69,10 +60,7 @@ const registrationSchema: z.ZodType<Registration> = z.object({
 
 const openRegistration = recordOf(registrationSchema, "registration", "what the account is held to");
 
-/**
- * The settings that the account should have: setup writes them, the running relay reads them at each look. Holds no secret. An
- * unreadable record counts as absent, so the account is not compared.
- */
+/** Setup writes this record, and the running relay reads it at each look. An unreadable one counts as absent. */
 export function registrationRecord(kept: KeptRecords, source?: string) {
   const record = openRegistration(kept, source);
   const unlessAway = (error: AppError) => {
@@ -85,7 +73,7 @@ export function registrationRecord(kept: KeptRecords, source?: string) {
 const outputsSchema = z.object({ webhookUrl: z.string().nullable(), messengerChannelId: z.string().nullable() });
 
 const savedSchema = z.object({
-  /** `--webhook-off` has turned the webhook off since. A later setup finds no webhook, but there was one before. */
+  /** `--webhook-off` has turned the webhook off since. A later setup finds none, but there was one before. */
   turnedOff: z.boolean().optional(),
   savedAt: z.iso.datetime(),
   accountId: z.string(),
@@ -94,13 +82,13 @@ const savedSchema = z.object({
 
 export type SavedOutputs = z.output<typeof savedSchema>;
 
-/** The account's settings from before the first change by setup, kept until they are restored. */
+/** The account's outputs from before the first change by setup, kept until they are restored. */
 export const savedOutputsRecord = recordOf(savedSchema, "outputs-before-setup", "what the account had before setup");
 
 const lastRunSchema = z.discriminatedUnion("step", [
   /** No change was requested. */
   z.object({ step: z.literal("checking"), startedAt: z.iso.datetime() }),
-  /** The change may have been requested, and may have been made. A test may have been under way. */
+  /** The change may have been requested and made. A test may have been under way. */
   z.object({
     step: z.enum(["changing", "testing"]),
     startedAt: z.iso.datetime(),
@@ -112,8 +100,5 @@ const lastRunSchema = z.discriminatedUnion("step", [
 
 export type LastRun = z.output<typeof lastRunSchema>;
 
-/**
- * The progress of a setup run, on disk before each step, and removed when the run ends well. A record that remains means
- * SIGKILL, a power cut, or a change that failed or was interrupted half-way.
- */
+/** Removed at a good end. A record that remains means SIGKILL, a power cut, or a failed or interrupted change. */
 export const lastRunRecord = recordOf(lastRunSchema, "setup-run", "how far setup has come");

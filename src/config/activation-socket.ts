@@ -6,9 +6,8 @@ const firstFd = 3;
 const inUnit = "start Tocsin by a unit like deploy/tocsin.service, or unset LISTEN_FDS and LISTEN_PID";
 
 /**
- * The socket that systemd, or a launcher with its protocol, has opened for this process. `LISTEN_FDS` is the number of sockets,
- * and `LISTEN_PID` the process. Empty without a socket. `ignored` says in a line why a socket is not ours.
- * @throws AppError `config_invalid` when the two variables make no sense, or there are several sockets.
+ * The socket that systemd, or a launcher with its protocol, has opened. `ignored`: why a socket is not ours.
+ * @throws AppError `config_invalid` when `LISTEN_FDS` and `LISTEN_PID` make no sense, or there are several sockets.
  */
 export function findActivationSocket({ env, pid }: { env: Env; pid: number }): { fd?: number; ignored?: string } {
   const count = env.LISTEN_FDS?.trim() ?? "";

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 export interface DataDirProblem {
   message: string;
   instead: string;
-  /** The problem is this user's: another user may be able to write there. */
+  /** Another user may be able to write there. */
   isOfUser: boolean;
 }
 
@@ -17,7 +17,7 @@ const kernelFileSystems = new Map([
 
 const advice = "set DATA_DIR to a folder that can be written, e.g. DATA_DIR=/var/lib/tocsin";
 
-/** Returns why this folder, which need not exist yet, could store nothing. Creates nothing. */
+/** Why this folder, which need not exist yet, could store nothing. Creates nothing. */
 export function findDataDirProblem(dataDir: string): DataDirProblem | undefined {
   const nearest = findNearest(dataDir);
   if (nearest === undefined) return undefined;
@@ -39,7 +39,6 @@ export function findDataDirProblem(dataDir: string): DataDirProblem | undefined 
 
 interface Nearest {
   path: string;
-  /** Why it cannot be a folder or hold one. */
   fault?: string;
 }
 

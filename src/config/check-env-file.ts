@@ -4,10 +4,8 @@ import type { ConfigProblem } from "./shape/problem-list.ts";
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
 
 /**
- * Finds lines of a `.env` that Node reads differently than they look. Node passes over broken lines silently, and joins them
- * with the name in the next line: a line without `=` costs the variable below it. Repeats no value, since any may be secret.
- *
- * @param isRelevant whether Tocsin reads this variable. Oddities in other values do not matter.
+ * Finds lines of a `.env` that Node reads differently than they look: it silently joins a line without `=` with the
+ * next one. Repeats no value, since any may be secret. `isRelevant`: whether Tocsin reads the variable.
  */
 export function checkEnvFile(text: string, isRelevant: (name: string) => boolean) {
   const problems: ConfigProblem[] = [];
@@ -74,10 +72,7 @@ function adviseOnLine(content: string): string {
   return spaced ? "a name has no spaces; write NAME=value" : "write NAME=value, or begin a comment with #";
 }
 
-/**
- * Finds the end of a value. A quoted value, such as a key, may have several lines. `line`: the index of its last line.
- * `isOpen`: the quote is never closed, or only after other variables, which are then lost.
- */
+/** `line`: the index of the value's last line. `isOpen`: the quote is never closed, or only after other variables. */
 function endOfQuote(lines: string[], start: number, rest: string): { line: number; isOpen: boolean } {
   const mark = /^["'`]/.exec(rest)?.[0];
   if (mark === undefined || rest.indexOf(mark, 1) > 0) return { line: start, isOpen: false };

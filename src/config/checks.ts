@@ -22,9 +22,7 @@ import { showValue } from "../ground/shape/show-value.ts";
 /** Each secret is tried on every request. */
 const mostSecrets = 10;
 const leastSecretLength = 8;
-/**
- * At most half of the time for which a key is known (`dedupeWindowMs`): a signed time may be too early or too late by this much.
- */
+/** A time may be this much early or late: at most half of `dedupeWindowMs`, as long as a key is known. */
 const givenTolerance = duration("10s", "12h").describe("how old or early a signed time may be");
 const toleranceOr = (otherwise = "5m") => givenTolerance.prefault(otherwise);
 const tolerance = toleranceOr();
@@ -118,7 +116,6 @@ function schemaOfReady(name: ReadySenderName) {
     .transform(({ secret, tolerance }): CheckRule => toHmacRule(name, secret, ready, tolerance));
 }
 
-/** The proof that a sender has to give, by type. */
 export const checkSchema = z
   .discriminatedUnion("type", [
     z

@@ -17,11 +17,10 @@ import type { readUpstream, UpstreamAccess } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** One entry of `sources:`. */
 export interface SourceSettings extends Source {
   /** The secret in the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
   secret?: Secret;
-  /** Secrets that are accepted while senders move to the new address: all given ones after the first. */
+  /** Secrets that are accepted while senders move to the new address. */
   formerSecrets: Secret[];
   /** Another account of the service, which sends to this hook. It is watched, and `setup --source` registers it. */
   account?: UpstreamAccess;
@@ -31,14 +30,11 @@ export interface SourceSettings extends Source {
   definedAt: string;
 }
 
-/** The spool, where alerts wait while PostgreSQL is away. */
 export interface SpoolSettings {
-  /** Absolute path. */
   dir: string;
   maxBytes: number;
 }
 
-/** The whole configuration, checked. */
 export type Config = StorePlace & {
   server: ReturnType<typeof readServer>;
   /** Absent: alerts are refused while PostgreSQL is away. */
@@ -49,13 +45,12 @@ export type Config = StorePlace & {
   adminToken?: Secret;
   upstream: ReturnType<typeof readUpstream>;
   rules: Rules;
-  /** Limits and rules for senders. */
   intake: z.output<typeof intakeSchema>;
   /** Empty: every fact is guessed. */
   mapping: FactMapping;
   /** Named hooks besides the account's. Empty without a file. */
   sources: SourceSettings[];
-  /** The silence rules: each sender or route that is watched for missing alerts, once. */
+  /** Each sender or route that is watched for missing alerts, once. */
   silence: SilenceRule[];
   /** Absent: no canary is sent. */
   canary?: CanarySchedule;
@@ -63,14 +58,13 @@ export type Config = StorePlace & {
   retention: RetentionRules;
   /** The watch over the account at the service. Needs the alerting interface. */
   watch: z.output<typeof watchSchema>;
-  /** Requests to the service that only decorate messages and pages. They need the alerting interface and an enabled watch. */
+  /** Requests that only decorate messages and pages. They need the alerting interface and an enabled watch. */
   market: z.output<typeof marketSchema>;
   /** Absent: no outside service gets signs of life. */
   heartbeat?: HeartbeatSettings;
   logLevel: (typeof logLevels)[number];
-  /** Absolute path of the YAML file; absent when there is none. */
+  /** Absolute path of the YAML file. Absent: there is none. */
   configFile?: string;
-  /** The hash of the file's text. */
   configHash?: string;
   /** Settings that work, but perhaps not as meant. */
   warnings: ConfigProblem[];

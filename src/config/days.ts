@@ -16,10 +16,7 @@ const dayNames = [
 const allNames = dayNames.flat();
 const daysExample = "write days or ranges of days, e.g. [mon, wed], mon-fri or fri-mon";
 
-/**
- * Reads one entry of `days:`: a day (`mon`, `Monday`), a range with both ends (`mon-fri`, also `fri-mon` over the end of the
- * week), or several of both, separated by commas.
- */
+/** A day (`mon`, `Monday`), a range with both ends (`mon-fri`, also `fri-mon`), or several, with commas. */
 function readDays(value: unknown): number[] | Refusal {
   if (typeof value !== "string") return new Refusal(`${showValue(value)} is not a day of the week`, daysExample);
   const days: number[] = [];

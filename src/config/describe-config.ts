@@ -17,7 +17,7 @@ import { writeGrouping } from "./grouping.ts";
 
 export type ConfigDescription = ReturnType<typeof describeConfig>;
 
-/** Describes the configuration in words, without secrets, as plain JSON. Undefined parts are left out. */
+/** Without secrets, as plain JSON. Undefined parts are left out. */
 export function describeConfig(config: Config) {
   const { server, upstream, rules } = config;
   return {
@@ -29,7 +29,6 @@ export function describeConfig(config: Config) {
       dataDir: config.dataDir,
       /** `PostgreSQL tocsin at db.example.com:5432`. Absent: SQLite in the folder. */
       database: config.databaseUrl && `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`,
-      /** The connection for signals. */
       listensAt: config.databaseListenUrl && `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
       /** Absent: no spool on this machine. */
       spool: config.spool && `${config.spool.dir}, up to ${formatBytes(config.spool.maxBytes)}`,

@@ -58,7 +58,6 @@ const optionsOf = ({ type, can, options }: Vendor) =>
 const [first, ...others] = vendors.map(optionsOf);
 export const destinationNames = /^[A-Za-z0-9][\w.:@+-]{0,63}$/;
 
-/** One entry of `destinations:`. */
 export const destinationSchema = z
   .discriminatedUnion("type", [first as ReturnType<typeof optionsOf>, ...others])
   .meta({ kind: "destination" });
@@ -74,7 +73,6 @@ export function readVendorsEnv(reader: EnvReader): VendorsEnv {
   );
 }
 
-/** The destinations from environment variables. */
 export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Destination[] {
   return [...env].flatMap(([type, { destinations }]) =>
     destinations.map(({ name, definedAt, own }) => ({
@@ -84,7 +82,7 @@ export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Desti
   );
 }
 
-/** Builds one entry of `destinations:`. `undefined` after reporting its mistakes. */
+/** `undefined` after reporting the entry's mistakes. */
 export function buildDestination(
   name: string,
   value: unknown,

@@ -6,11 +6,7 @@ import { replaceFile } from "../ground/files/replace-file.ts";
 
 export type EnvFileChange = Awaited<ReturnType<typeof planEnvFile>>;
 
-/**
- * `.env` as it is, and as it will be.
- * @throws AppError `failed` where the file cannot be read. Also where a value cannot be written without changing its meaning,
- * or another variable.
- */
+/** @throws AppError `failed` for a file that cannot be read, or a value that cannot be written as it is */
 export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>) {
   // A link counts as its target.
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
@@ -36,7 +32,6 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
     before,
     /** The whole new text: only the lines of changed variables differ. */
     text,
-    /** Whether nothing would change. */
     isSame: changed.length === 0,
   };
 }
@@ -68,9 +63,7 @@ function setLine(text: string, name: string, value: string): string {
 
 const leadOfLine = /^\s*(?:export\s+)?/;
 
-/**
- * The comment after a value, with the blanks before it. A `#` without a blank may belong to the old value, which must not stay.
- */
+/** The comment after a value, with the blanks before it. A `#` without a blank may belong to the old value. */
 function commentBehind(value: string): string {
   const start = value.search(/\S/);
   const mark = value.charAt(start);

@@ -13,14 +13,10 @@ export class FileInForce {
   readonly #load?: (text: string) => Config;
   #hasDestinations: boolean;
   #hash?: string;
-  /** The hash of the last look. */
   #seen?: string;
   #refused?: { hash?: string; problems: readonly ConfigProblem[] };
 
-  /**
-   * @param load makes a configuration from the file's text; throws as `loadConfig` does. Default: changes are shown, but never
-   * taken over
-   */
+  /** @param load makes a configuration from the file's text. Default: changes are shown, but never taken over */
   constructor({ configFile, configHash, rules }: InForce, load?: (text: string) => Config) {
     this.#path = configFile;
     this.#hasDestinations = rules.destinations.length > 0;
@@ -38,8 +34,7 @@ export class FileInForce {
   };
 
   /**
-   * The configuration to take over, see `takenOver` and `refuse`. Undefined: the file is the one in force, is gone, was
-   * refused, or may still be written. The file is read when two looks find the same text.
+   * The configuration to take over, see `takenOver` and `refuse`. A file is read when two looks find the same text.
    * @param isWhole somebody has said that the file is complete
    */
   look(isWhole = false): Config | undefined {
@@ -60,7 +55,6 @@ export class FileInForce {
     }
   }
 
-  /** This configuration is now in force. */
   takenOver({ rules, configHash }: InForce): void {
     this.#hash = configHash;
     this.#hasDestinations = rules.destinations.length > 0;

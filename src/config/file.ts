@@ -19,7 +19,7 @@ import { sourceSchema } from "./sources.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The shape of the whole `tocsin.yaml`, for its descriptions. The file itself is read section by section. */
+/** The whole `tocsin.yaml`, for its descriptions. The file itself is read section by section. */
 export const fileSchema = () =>
   z.strictObject({
     defaults: defaultsSchema.nullish(),
@@ -39,10 +39,7 @@ export const fileSchema = () =>
     sources: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/), sourceSchema.nullable()).nullish(),
   });
 
-/**
- * `tocsin.yaml` as a JSON Schema, with which editors complete, explain and check it. It accepts all that `check` accepts. It
- * cannot check the length of times, references to other parts and variables, or the meaning of patterns and paths.
- */
+/** For editors. Accepts all that `check` accepts. It cannot check lengths of times, references, patterns and paths. */
 export function configJsonSchema(): Json {
   const json = z.toJSONSchema(fileSchema(), { io: "input", unrepresentable: "any" });
   return { ...forEditors(json), title: "tocsin.yaml" };

@@ -11,7 +11,6 @@ export type SecretName = "webhook-secret" | "admin-token" | `source-${string}`;
 export interface GivenSecrets {
   webhookSecret?: Secret;
   adminToken?: Secret;
-  /** Default none. */
   sources?: readonly { name: string; secret?: Secret; formerSecrets?: readonly Secret[] }[];
 }
 
@@ -33,11 +32,8 @@ export type HookSecrets = readonly [Secret, ...Secret[]];
 const secretBytes = 32;
 
 /**
- * Returns the given secrets, or the kept ones, or new ones. New ones are on disk before their first use. Processes that start
- * together get the same secrets.
- *
- * Throws `config_invalid` when a file cannot be read or written, or holds no strong secret; `store_unavailable` when the
- * database of the secrets is away.
+ * Returns the given secrets, or the kept ones, or new ones, which are on disk before their first use. Processes that
+ * start together get the same secrets. Throws `config_invalid` and `store_unavailable`.
  */
 export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets): Promise<ServerSecrets> {
   const created: SecretName[] = [];
@@ -50,7 +46,7 @@ export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets
   return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
 }
 
-/** The secrets when all of them were given. Undefined when one has to be looked for. */
+/** Undefined when a secret has to be looked for. */
 export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenSecrets): ServerSecrets | undefined {
   if (webhookSecret === undefined || adminToken === undefined) return undefined;
   const sourceSecrets = new Map<string, HookSecrets>();
@@ -61,7 +57,6 @@ export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenS
   return { webhookSecret, adminToken, previousWebhookSecrets: [], sourceSecrets, created: [] };
 }
 
-/** Loads only the secrets of sources' hooks, by name. */
 export async function loadSourceSecrets(
   kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
@@ -90,9 +85,8 @@ async function loadOrCreate(kept: KeptRecords, name: SecretName, onCreated?: () 
 const mostTries = 5;
 
 /**
- * Replaces a kept secret in one step: readers get the old or the new one. The old secret stays accepted until
- * `forgetPreviousSecrets`. Until the service has confirmed the new address its alerts go to the old one, and a relay that
- * starts meanwhile must accept them. When several rotations run at once, each of their secrets is accepted.
+ * The old secret is accepted until `forgetPreviousSecrets`, also by a relay that starts meanwhile: alerts come with it
+ * until the service has confirmed the new address. When several rotations run at once, each of their secrets is accepted.
  */
 export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise<Secret> {
   const [record, previousRecord] = [secretRecord(name), previousOf(name)];
@@ -108,7 +102,7 @@ export async function rotateSecret(kept: KeptRecords, name: SecretName): Promise
         { name: record, from: presentText, to: line },
       ]),
     );
-    // Not the record that is read now: another rotation may have written it.
+    // Returns its own secret: the record may already hold that of another rotation.
     if (isDone) return new Secret(line.trim());
   }
   throw new AppError("conflict", `The secret in ${kept.placeOf(record)} is being changed by others all the time.`, {
@@ -123,11 +117,8 @@ export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName)
 }
 
 /**
- * Passes on the accepted secrets of a hook when another process changes them (`tocsin setup --rotate-secret`, `tocsin sources
- * --rotate`, `--retire`). No alert is refused between the change at a sender and a restart. A wake after a change saves up to a
- * second.
- *
- * @param known the secrets of the watched hooks, without secrets from the configuration
+ * Passes on the secrets of a hook when another process changes them. A wake saves up to a second. `known`: the secrets
+ * of the watched hooks, without those of the configuration.
  */
 export function followSecrets(
   kept: KeptRecords,
@@ -182,7 +173,6 @@ async function toKept(kept: KeptRecords, name: SecretName, present?: string, pre
     present: present === undefined ? undefined : await toSecret(kept, secretRecord(name), present),
     /** Failed rotations leave several, the oldest first. */
     previous: toPrevious(previous ?? ""),
-    /** Both records as they are kept. */
     texts: [present, previous],
   };
 }
@@ -203,7 +193,6 @@ async function toSecret(kept: KeptRecords, record: string, text: string): Promis
   return new Secret(secret);
 }
 
-/** The name of the record, see `KeptRecords`. */
 export function secretRecord(name: SecretName): string {
   return `secrets/${name}`;
 }
@@ -240,7 +229,7 @@ export const leastTokenLength = 22;
 
 const placeholders = /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
 
-/** Why a token could be guessed, in words after its name. `undefined` for a strong token. */
+/** Why a token could be guessed, in words after its name. Undefined for a strong token. */
 function findTokenWeakness(token: string): string | undefined {
   if (token.length < leastTokenLength) {
     return `has ${token.length} characters; ${leastTokenLength} are needed so that nobody can guess it`;
@@ -263,6 +252,5 @@ export function judgeStrength(
   else warn(`${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
-/** The advice for every refused token. */
 export const howToMakeToken =
   "make one with `openssl rand -base64 32 | tr '+/' '-_' | tr -d '='`, or leave it out: then one is made and kept";

@@ -51,7 +51,6 @@ export function writeGrouping({ by, waitMs, againMs, waitCriticalMs }: GroupOpti
   return `by: [${by.join(", ")}], wait: ${writeDuration(waitMs)}, again: ${writeDuration(againMs)}${critical}`;
 }
 
-/** One entry of `inhibit:`. */
 export const inhibitSchema = z
   .strictObject({
     name: text("bridge down").describe("for messages and decisions"),

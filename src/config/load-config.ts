@@ -14,10 +14,7 @@ export interface LoadOptions extends Pick<Written, "env" | "cwd" | "inspectDataD
 
 const defaultFile = "tocsin.yaml";
 
-/**
- * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if it exists) and checks them together. Throws one
- * `ConfigError` with all mistakes. Neither the error nor the warnings hold a secret.
- */
+/** Throws one `ConfigError` with all mistakes. Neither the error nor the warnings hold a secret. */
 export function loadConfig({ env, cwd, readFile = readTextFile, fileText, inspectDataDir }: LoadOptions): Config {
   const envFile = readFile(join(cwd, ".env"));
   const file = openFile(env, cwd, (path) => fileText ?? readFile(path));
@@ -30,7 +27,6 @@ function readTextFile(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-/** The file, or the reason why a named file cannot be read. */
 function openFile(
   env: Env,
   cwd: string,

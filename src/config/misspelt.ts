@@ -31,7 +31,7 @@ const usualElsewhere: Readonly<Record<string, string>> = {
   DATA_DIRECTORY: "DATA_DIR",
 };
 
-/** Such variables may be left over, and are needless, where the file itself names bots, chats and mailboxes. */
+/** Such variables are needless where the file itself names bots, chats and mailboxes. */
 const ofDestinations = /^(TELEGRAM|SMTP|EMAIL)_/;
 
 export interface EnvUse {
@@ -47,8 +47,8 @@ export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "r
 }
 
 /**
- * Reports unread variables that were probably meant for Tocsin. A slip or two in the name of an unset variable is a mistake
- * when it begins as only ours do. Otherwise it is a warning, since other programs share the environment.
+ * A slip in the name of an unset variable is a mistake when it begins as only ours do. Otherwise it is a warning, since
+ * other programs share the environment.
  */
 export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
   for (const name of Object.keys(env).sort()) {
@@ -100,10 +100,7 @@ function simplify(name: string): string {
   return name.toUpperCase().replaceAll("_", "");
 }
 
-/**
- * Warns of pairs of variables with one set: one alone does nothing. Somebody who sets a mail server and forgets the addresses
- * would expect mail.
- */
+/** Warns where one variable of a pair is set: somebody who forgets the addresses of a mail server would expect mail. */
 export function warnOfHalves(env: Env, hasWrittenDestinations: boolean, problems: ProblemList): void {
   const warn = (given: string, missing: string, effect: string) => {
     if (envText(env, given) === undefined || envText(env, missing) !== undefined) return;

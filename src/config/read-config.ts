@@ -20,10 +20,8 @@ import { YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
 import type { Env } from "./variables.ts";
 
-/** The inputs of a configuration. */
 export interface Written {
   env: Env;
-  /** The folder for relative paths. */
   cwd: string;
   /** The YAML file: its text, its absolute path, and its name in mistakes. Absent: there is no file. */
   file?: { text: string; path: string; name: string };
@@ -35,13 +33,10 @@ export interface Written {
   mistakes?: ConfigProblem[];
 }
 
-/** The configuration, or all its mistakes, each with line and column or with its variable. Their words hold no secret. */
+/** The mistakes have line and column, or a variable. Their words hold no secret. */
 export type ReadConfig = { config: Config; mistakes?: undefined } | { config?: undefined; mistakes: ConfigProblem[] };
 
-/**
- * Reads a configuration and checks it as a whole. It depends only on its input and changes nothing, so a running relay can call
- * it after each change of its file.
- */
+/** Reads a configuration and checks it as a whole. Changes nothing, so a running relay can call it again. */
 export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mistakes = [] }: Written): ReadConfig {
   const file = new YamlFile(given?.text ?? "", given?.name ?? "tocsin.yaml", env);
   const problems = createProblemList(file.locate, [...mistakes, ...file.problems], file.isReference);
@@ -108,8 +103,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
 const mostOfOther = 64 * 1024;
 
 /**
- * Reads routes, mutes and causes of another file, with the destinations of the configuration in force. References are not
- * resolved: people who may see the page need not know the machine's variables.
+ * References are not resolved: people who may see the page need not know the machine's variables.
  * @throws AppError `invalid_request` with each mistake and its line
  */
 export function readOtherRules(text: string, { destinations }: Pick<Rules, "destinations">): Rules {
@@ -156,7 +150,6 @@ function readSection<N extends SectionName>(sections: Sections, name: N, problem
   return (readShape(shape, sections[name] ?? {}, [name], problems) ?? shape.parse({})) as Section<N>;
 }
 
-/** Reads the section `canary:`, which needs an address of this relay. */
 function buildCanary(
   sections: Sections,
   { rules, server, problems }: Pick<Config, "rules" | "server"> & { problems: ProblemList },
@@ -171,7 +164,7 @@ function buildCanary(
   return readShape(canarySchema(destinationName(known)), value, ["canary"], problems);
 }
 
-/** Reads the list `mutes:`. The page names an entry by its position, so the position is its id: `configuration:1` is the first. */
+/** The page names an entry by its position, so the position is its id: `configuration:1` is the first. */
 function buildMutes(values: unknown, problems: ProblemList): Mute[] {
   return listEntries(values, "mutes", "mute", problems).flatMap((value, index) => {
     const mute = readShape(muteSchema, value, ["mutes", index], problems);
@@ -240,9 +233,7 @@ function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], p
   }
 }
 
-/**
- * The addresses of people behind a destination. Two destinations with the same address deliver an alert twice to the same readers.
- */
+/** Destinations that share an address deliver an alert twice to the same readers. */
 function addressesOf(destination: Destination): string[] {
   return vendorOf(destination.type).addresses(destination);
 }

@@ -61,7 +61,7 @@ function readSpool(env: Env, cwd: string, dataDir: string | undefined, problems:
   return { spool: { dir, maxBytes } };
 }
 
-/** Item 17 of the security list: no guessable token guards an address that others can reach. */
+/** Refuses a guessable token for an address that others can reach. */
 function readTokens(
   env: Env,
   server: Config["server"],
@@ -94,7 +94,7 @@ export function createEnvReader(env: Env, problems: ProblemList): EnvReader {
   };
 }
 
-/** Reads a comma-separated list. A repeated entry is reported and counts once. */
+/** A repeated entry is reported and counts once. */
 function readList(env: Env, name: string, read: (value: unknown) => string | Refusal, problems: ProblemList): string[] {
   const parts = (envText(env, name) ?? "").split(",").map((part) => part.trim());
   const good: string[] = [];

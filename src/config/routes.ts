@@ -27,7 +27,7 @@ import { listEntries, readShape } from "./shape/read-shape.ts";
 
 const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
 
-/** The name of a destination. @param known absent where the configuration is only described: then any text is accepted */
+/** @param known absent where the configuration is only described: then any text is accepted */
 export const destinationName = (known?: readonly string[]) =>
   field(
     (value): string | Refusal => {
@@ -38,7 +38,6 @@ export const destinationName = (known?: readonly string[]) =>
     { type: "string", pattern: "\\S" },
   );
 
-/** One entry of `routes:`. */
 export const routeSchema = (known?: readonly string[]) =>
   z
     .strictObject({
@@ -143,7 +142,6 @@ export const routeSchema = (known?: readonly string[]) =>
 
 type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
-/** Options about deliveries and ringing. */
 const ofDeliveries = [
   ...["fallback", "freshness", "silent", "title", "note", "links", "updates"],
   ...["again", "rearm", "cooldown", "flapping", "group"],
@@ -171,10 +169,7 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
   }
 }
 
-/**
- * Builds the list `routes:`. `known`: the names of all written destinations, also of those with mistakes, so one mistake is
- * reported once. `timeZone`: from `defaults:`.
- */
+/** `known`: all written destinations, also those with mistakes, so one mistake is reported once. */
 export function buildRoutes(
   values: unknown,
   { known, timeZone, problems }: { known: readonly string[]; timeZone?: string; problems: ProblemList },

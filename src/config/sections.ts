@@ -45,10 +45,7 @@ import { type HeartbeatSettings, heartbeatServiceOf, heartbeatServices } from ".
 import { allowInternal } from "../vendors/vendor.ts";
 import { daysOfWeek } from "./days.ts";
 
-/**
- * The sections of `tocsin.yaml`, without destinations, routes and sources: each option with its meaning, its written default,
- * and its checks. Unknown options are refused. The tables of `docs/configuration.md` and `tocsin schema` come from here.
- */
+/** `docs/configuration.md` and `tocsin schema` come from these options, without destinations, routes and sources. */
 
 const wanted: Json = {
   anyOf: [
@@ -59,7 +56,6 @@ const wanted: Json = {
 };
 /** A group may hold all that a `match` may. */
 const itself: Json = { $ref: "#/$defs/match" };
-/** Selects alerts. */
 export const match: z.ZodType<Matcher[]> = z
   .unknown()
   .transform((value, context) =>
@@ -127,7 +123,6 @@ export const commonOptions = {
 export const defaultsSchema = z.strictObject(commonOptions);
 export type Defaults = z.infer<typeof defaultsSchema>;
 
-/** Times of day. */
 export const hoursOptions = {
   from: timeOfDay.describe('a time of day, `"22:00"`'),
   to: timeOfDay.describe("the same; before `from` it is on the next day"),
@@ -138,7 +133,6 @@ export const hoursOptions = {
   ),
 };
 
-/** One entry of `mutes:`. */
 export const muteSchema = z
   .strictObject({
     match: match.describe("as in a route"),
@@ -195,7 +189,6 @@ const factPaths = Object.fromEntries(
   mappableFacts.map((fact) => [fact, listOf(keyPath("payload.rule.name"), "payload.rule.name").optional()]),
 ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>;
 
-/** The section `mapping:`, also within a source. */
 export const mappingSchema = z
   .strictObject({
     ...factPaths,
@@ -220,7 +213,7 @@ export const mappingSchema = z
     }),
   );
 
-/** Advises the whole path: the usual mistake is a path without `payload.`. */
+/** The usual mistake is a path without `payload.`. */
 export function adviseOnPath(path: string): string {
   const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
   const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;

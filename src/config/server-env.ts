@@ -28,13 +28,10 @@ export function readServer(env: Env, problems: ProblemList) {
     port: readVariable(env, "PORT", problems.refuseVariable),
     host,
     /**
-     * How long a stopping relay continues while others run on its database: it works, but is not ready, so a balancer sends
-     * nothing here when it closes.
+     * How long a stopping relay works on while others run on its database. It is not ready, so a balancer leaves it.
      */
     drainMs: readVariable(env, "DRAIN_TIME", problems.refuseVariable),
-    /**
-     * Whether others can reach the relay: `host` is not loopback, `publicUrl` names a host of the network, or proxies are named.
-     */
+    /** Whether others can reach the relay: by `host`, by `publicUrl`, or through named proxies. */
     isPublic,
     /** Addresses and CIDR ranges of proxies whose word about the client's address is trusted. */
     trustedProxies: proxies ?? (isLoopback(host) ? ["127.0.0.0/8", "::1/128"] : []),

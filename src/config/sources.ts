@@ -27,7 +27,6 @@ import { readHookSecret, readKey } from "./variables.ts";
 /** The first secret is in the address. The others are accepted while senders move to it. */
 const mostSecrets = 5;
 
-/** One entry of `sources:`. */
 export const sourceSchema = z
   .strictObject({
     secret: optional(
@@ -94,12 +93,10 @@ export interface SourcesContext {
   server: Pick<Config["server"], "isPublic">;
   /** Secrets that guard other things. */
   otherSecrets: (Secret | undefined)[];
-  /** The account in the environment. */
   alerting?: UpstreamAccess;
   problems: ProblemList;
 }
 
-/** Builds the section `sources:`, in the order of the file. */
 export function buildSources(value: unknown, context: SourcesContext): SourceSettings[] {
   const { problems } = context;
   const entries = mapEntries(value ?? {}, "sources", "source", problems);

@@ -2,14 +2,12 @@ import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import { type Env, envText, type RefuseVariable, readVariable } from "./variables.ts";
 
-/** One interface of the market-data service: its address and its key. */
 export interface UpstreamAccess {
   /** Absolute http(s) address without a trailing slash, credentials, query or fragment. */
   url: string;
   apiKey: Secret;
 }
 
-/** Reads the variables. Absent or refused ones stay absent. */
 export function readUpstream(env: Env, refuse: RefuseVariable) {
   const alertingUrl = readVariable(env, "ALERTING_URL", refuse);
   const alertingKey = readVariable(env, "ALERTING_API_KEY", refuse);
@@ -20,29 +18,26 @@ export function readUpstream(env: Env, refuse: RefuseVariable) {
     alerting: alertingUrl && alertingKey ? { url: alertingUrl, apiKey: alertingKey } : undefined,
     /** `PRICING_URL`, `PRICING_API_KEY` (default: the alerting key). Absent unless both are known. */
     pricing: pricingUrl && pricingKey ? { url: pricingUrl, apiKey: pricingKey } : undefined,
-    /**
-     * `PRICING_EQUITIES_PRICE_PATH`. The service documents neither method nor path of the equities price. The path can be set,
-     * with `{symbols}` for the comma-separated list. Without it the list is sent as `?symbols=`. Default `/v1/equities/price`.
-     */
+    /** The service does not document this path. `{symbols}` becomes the list, else sent as `?symbols=`. */
     equitiesPricePath: readVariable(env, "PRICING_EQUITIES_PRICE_PATH", refuse),
   };
 }
 
-/** Reads the variables, and throws an `AppError("config_invalid")` for wrong ones. No error holds a value that may be secret. */
+/** Throws an `AppError("config_invalid")` for wrong variables. No error holds a value that may be secret. */
 export function readUpstreamEnv(env: Env) {
   return readUpstream(env, (name, { message, instead }) => {
     throw new AppError("config_invalid", `${name} ${message}`, { hint: instead });
   });
 }
 
-/** The alerting interface. Throws `config_invalid` that names each missing variable. */
+/** Throws `config_invalid` that names each missing variable. */
 export function requireAlerting(env: Env): UpstreamAccess {
   const { alerting } = readUpstreamEnv(env);
   if (alerting !== undefined) return alerting;
   throw missing("alerting", unset(env, ["ALERTING_URL", "ALERTING_API_KEY"]));
 }
 
-/** The pricing interface. Throws `config_invalid` that names each missing variable. */
+/** Throws `config_invalid` that names each missing variable. */
 export function requirePricing(env: Env): UpstreamAccess {
   const { pricing } = readUpstreamEnv(env);
   if (pricing !== undefined) return pricing;

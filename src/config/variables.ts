@@ -10,14 +10,11 @@ import { howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * An environment variable. This table is the source for reading, for the search for slips, `docs/reference.md` and `.env.example`.
- */
+/** The source for reading, for the search for slips, for `docs/reference.md` and for `.env.example`. */
 export interface Variable {
   says: string;
   /** Turns the text into the value, or into a `Refusal`. Absent: the text is the value, or a vendor reads it. */
   read?: (text: unknown) => unknown;
-  /** The value without the variable. */
   default?: unknown;
   /** The text for `default` in the documents. */
   otherwise?: string;
@@ -203,7 +200,6 @@ type VariableName = keyof Variables;
 type Value<N extends VariableName> = Variables[N] extends { read: (text: unknown) => infer T }
   ? Exclude<T, Refusal>
   : string;
-/** Called with the fault of a variable. */
 export type RefuseVariable = (name: string, refusal: Refusal) => void;
 
 /** An empty variable counts as unset: deployment tools write "nothing" in this way. */
@@ -212,7 +208,7 @@ export function envText(env: Env, name: string): string | undefined {
   return text === undefined || text === "" ? undefined : text;
 }
 
-/** The value of a variable. The default where it is unset or refused. */
+/** The default where the variable is unset or refused. */
 export function readVariable<N extends VariableName>(
   env: Env,
   name: N,
@@ -266,7 +262,7 @@ function withoutHook(address: string): string {
   return address.replace(/\/+hooks(\/[^/]*)?\/*$/i, "");
 }
 
-/** Reads proxies. `none` is an empty list. */
+/** `none` is an empty list. */
 function readTrustedProxies(value: unknown): string[] | Refusal {
   const text = String(value);
   if (text.toLowerCase() === "none") return [];
@@ -290,7 +286,7 @@ function isEverybody(range: string): boolean {
   return ["0.0.0.0", "255.255.255.255"].every((end) => ranges.includes(end));
 }
 
-/** Reads a base address. @param name the variable, for the example */
+/** @param name the variable, for the example */
 function readServiceUrl(name: string) {
   return (value: unknown): string | Refusal => {
     const refuse = (what: string) => new Refusal(what, `write it like ${name}=https://api.example.com`);
@@ -305,7 +301,7 @@ function readServiceUrl(name: string) {
   };
 }
 
-/** Reads a key. It travels as a header's value, so it must be visible ASCII. The usual mistake is a pasted line break. */
+/** A key travels as a header's value, so it must be visible ASCII. The usual mistake is a pasted line break. */
 export function readKey(value: unknown): Secret | Refusal {
   const text = readText(referTo("OTHER_API_KEY"))(value);
   if (text instanceof Refusal) return text;
@@ -334,7 +330,6 @@ function readDatabaseUrl(orElse: string) {
   };
 }
 
-/** The secret part of a hook's address. */
 export function readHookSecret(value: unknown): Secret | Refusal {
   const text = readText(referTo("HOOK_SECRET"))(value);
   if (text instanceof Refusal) return text;

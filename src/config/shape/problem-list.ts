@@ -8,13 +8,10 @@ export interface ConfigProblem {
   where: string;
   /** The option, e.g. `destinations.ops.chatId`. */
   path?: string;
-  /** The mistake. */
   message: string;
-  /** The correct form. */
   instead?: string;
 }
 
-/** All mistakes of a configuration. */
 export class ConfigError extends AppError {
   readonly problems: ConfigProblem[];
 
@@ -54,7 +51,7 @@ export type Locate = (path: ConfigPath, part: "key" | "value") => string;
 export type ProblemList = ReturnType<typeof createProblemList>;
 
 /**
- * Gathers mistakes and warnings while the configuration is read. Nothing is thrown before the end.
+ * Nothing is thrown before the end.
  * @param found mistakes of the file's text. Each place keeps only its first mistake, as later ones follow from it
  * @param isReference whether the text at this place comes, at least in part, from the environment
  */
@@ -110,10 +107,7 @@ const leastLength = 6;
 /** The mark of `showValue` for a shortened value. */
 const cut = "…";
 
-/**
- * Masks secrets in all reports: a secret in the wrong option must not be repeated by the complaint. Every value that the file
- * took from the environment counts as a secret.
- */
+/** A report must not repeat a secret that is in the wrong option. Every value from the environment counts as secret. */
 export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValues: string[]): ConfigProblem[] {
   const secrets = [...secretVariables.map((name) => envText(env, name) ?? ""), ...referencedValues];
   const redact = createRedactor(secrets, { leastLength });
@@ -128,7 +122,7 @@ export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValue
   }));
 }
 
-/** Masks the beginning of a secret. A quoted value may be cut within the secret, which then is not found as a whole. */
+/** Masks the beginning of a secret: a shortened value may be cut within it. */
 function maskBeginning(text: string, secret: string): string {
   let masked = text;
   for (let length = secret.length - 1; length >= leastLength; length -= 1)

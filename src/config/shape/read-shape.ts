@@ -5,10 +5,7 @@ import { isMailAddress } from "../../ground/text/mail-address.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 
-/**
- * Reads one part of the file by its shape. `undefined` after reporting every mistake. A part whose only mistakes are unknown
- * options is read without them, so its references are checked in the same run.
- */
+/** `undefined` after reporting every mistake. Unknown options alone are left out, so references are checked at once. */
 export function readShape<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -165,7 +162,6 @@ function refuseType(at: ConfigPath, found: unknown, issue: z.core.$ZodIssueInval
   reading.problems.add(at, message, known);
 }
 
-/** The innermost shape at a place. */
 function shapeAt(schema: z.core.$ZodType, value: unknown, path: PropertyKey[]): z.core.$ZodType | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return innerShape(schema, value);
@@ -180,7 +176,7 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
   }, value);
 }
 
-/** The entries of a section that is a list. Another value is refused. `entry`: the word for one entry. */
+/** Refuses a section that is no list. `entry`: the word for one entry. */
 export function listEntries(values: unknown, section: string, entry: string, problems: ProblemList): unknown[] {
   if (Array.isArray(values)) return values;
   refuseKind("list", values, `write a list: each ${entry} begins with '- '`, [section], problems);

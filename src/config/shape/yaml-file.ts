@@ -29,9 +29,8 @@ const maxSteps = 4 * maxDepth;
 const reference = /\$(\$?)\{([^}]*)\}/g;
 
 /**
- * YAML 1.2 as plain values, with the line of each. In every text (not in keys) `${VAR}` is replaced by that environment
- * variable, and `$${` is a plain `${`. Numbers under `match:` stay the written text: `1.10` keeps its zero, and `0xAb…` stays
- * an address, which YAML would read as a hexadecimal number.
+ * YAML 1.2 as plain values. In texts, not in keys, `${VAR}` becomes that environment variable, and `$${` a plain `${`.
+ * Numbers under `match:` stay as written: `1.10` keeps its zero, and `0xAb…` is no hexadecimal number.
  */
 export class YamlFile {
   /** Maps, lists, texts, numbers, booleans and null. `undefined` for an empty or unreadable file. */
@@ -167,7 +166,7 @@ function findTooDeep(text: string, lines: LineCounter): number | undefined {
   return undefined;
 }
 
-/** The target of each alias: the last anchor of its name above it. The library walks the whole document for each alias. */
+/** The target is the last anchor of the name above the alias. The library walks the document for each alias. */
 function resolveAliases(document: Document): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const aliases = new Map<Alias, Node>();
