@@ -18,7 +18,6 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export const trueOrFalse = z.enum(["true", "false"], { error: "must be true or false" }).optional();
 
-/** The filters of the log, as in an address. */
 export const alertFilters = z.object({
   q: z.string().max(500, "must be at most 500 characters").optional(),
   severity: z.enum(severities, { error: `must be one of ${severities.join(", ")}` }).optional(),
@@ -41,11 +40,7 @@ export const failedFilters = alertFilters.extend({
 });
 export type FailedFilters = z.infer<typeof failedFilters>;
 
-/**
- * The filters together with the terms of the search (`search-language.ts`), as a query of the log.
- *
- * @throws AppError `invalid_request` for a search that cannot be read, or that repeats a field of the filters
- */
+/** @throws AppError `invalid_request` for a search that cannot be read, or that repeats a field of the filters */
 export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
   filters: F,
 ): Omit<F, "q" | "from" | "to"> & Search & Pick<AlertQuery, "fromAt" | "toAt"> {
@@ -57,7 +52,6 @@ export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
   return { ...others, ...search, fromAt: from, toAt: to };
 }
 
-/** Parses a search, and finds its problems together with these filters. */
 export function readSearch(q: string | undefined, filters: object): ReturnType<typeof parseSearch> {
   if (q === undefined) return { search: {}, problems: [] };
   const { search, problems } = parseSearch(q);
@@ -75,11 +69,7 @@ export function toFailedFilter(filters: FailedFilters): FailedFilter {
   return { ...others, state: failed, ...(over === "true" && { over: true }) };
 }
 
-/**
- * Reads the cursor of an address: the position of the last alert of a page.
- *
- * @throws AppError `invalid_request` for any other text
- */
+/** The position of the last alert of a page. @throws AppError `invalid_request` for any other text */
 export function readCursor(store: Pick<AlertLog, "isPosition">, text: string | undefined): Position | undefined {
   if (text === undefined || store.isPosition(text)) return text;
   throw new AppError("invalid_request", "cursor is not a cursor; take meta.nextCursor of the answer before.", {
@@ -106,10 +96,10 @@ export interface AlertPage {
 
 /** The most matches that are counted. Beyond it the page only says "many". */
 const mostMatches = 1_000;
-/** The time for counting, after the list itself. Milliseconds. */
+/** The time for counting, after the list itself, milliseconds. */
 const mostCountMs = 6;
 
-/** Counts the alerts that pass the filters. `isMore`: the count is a minimum. */
+/** `isMore`: the count is a minimum. */
 export function countMatches(
   store: Pick<AlertLog, "countMatches">,
   filters: AlertFilters,
@@ -118,10 +108,9 @@ export function countMatches(
   return store.countMatches({ ...withSearch(filters), ...view, limit: mostMatches }, mostCountMs);
 }
 
-/** The time for one page: its reader waits, and so do other readers. Milliseconds. */
+/** The time for one page, milliseconds: its reader waits, and so do other readers. */
 const mostListMs = 40;
 
-/** Lists one keyset page, newest first. Asks for one alert more, to know whether another page follows. */
 export async function listAlertPage(
   store: Pick<AlertLog, "listAlertsWithin">,
   filters: AlertFilters,

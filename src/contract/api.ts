@@ -22,7 +22,6 @@ export interface Route {
   query?: z.ZodObject;
   /** JSON. May be left out if nothing in it is required. */
   body?: z.ZodObject;
-  /** The meaning of the answer. */
   answers: string;
   /** The content of the answer. Absent: no content, or one of these media types. */
   data?: z.ZodType;
@@ -50,7 +49,6 @@ const resendTimeoutMs = 10 * 60_000;
 const checkTimeoutMs = 5 * 60_000;
 
 const { state, ...filters } = alertFilters.shape;
-/** The filters of the log with their meanings. */
 const filterQuery = {
   ...filters,
   q: filters.q.describe(
@@ -375,7 +373,6 @@ export const api = {
 
 export type Api = typeof api;
 export type RouteName = keyof Api;
-/** The routes as a list. */
 export const routes: readonly (readonly [RouteName, Route])[] = Object.entries(api) as [RouteName, Route][];
 
 /** `:name` of a path becomes `{ name: string }`. */
@@ -400,7 +397,6 @@ export type Said<N extends RouteName> = Api[N] extends {
     ? z.output<D>
     : undefined;
 
-/** A route's data as JSON. */
 export type Written<N extends RouteName> = Api[N] extends { data: infer D extends z.ZodType } ? z.input<D> : undefined;
 
 /** The routes that answer with JSON, or with nothing. */
@@ -411,7 +407,6 @@ export type Answers<N extends JsonRoute = JsonRoute> = {
   [K in N]: (...asked: unknown extends Asked<K> ? [] : [Asked<K>]) => Promise<Said<K>>;
 };
 
-/** A route's answer as JSON. */
 export function toAnswer(name: JsonRoute, said: unknown): { data: unknown; meta?: Record<string, unknown> } {
   const { data, meta }: Route = api[name];
   if (data === undefined) return { data: undefined };

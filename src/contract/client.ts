@@ -2,10 +2,9 @@ import { z } from "zod";
 import { type Answers, type Route, routes } from "./api.ts";
 import { encode } from "./encode.ts";
 
-/** The API as functions. Results are in the program's form. Fields that an older relay leaves out get their defaults. */
+/** Fields that an older relay leaves out get their defaults. */
 export type Client = Answers;
 
-/** A route with its input. */
 export interface ApiCall {
   route: Route;
   method: "GET" | "POST" | "DELETE";

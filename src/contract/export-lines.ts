@@ -23,7 +23,6 @@ const columns: Column[] = [
   ["page", (alert) => alert.url],
 ];
 
-/** Columns in lower case, words joined by `_`. */
 function factColumns(...names: TextFact[]): Column[] {
   return names.map((name) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -33,15 +32,15 @@ function factColumns(...names: TextFact[]): Column[] {
 type Facts = NonNullable<AlertView["facts"]>;
 type TextFact = { [K in keyof Facts]-?: Facts[K] extends string | undefined ? K : never }[keyof Facts];
 
-/** The beginning of a formula, which a spreadsheet would run (OWASP, CSV injection). Some skip invisible characters before it. */
+/** The beginning of a formula (OWASP, CSV injection). Some spreadsheets skip invisible characters before it. */
 const formula = /^[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u;
-/** The same after characters that may end a cell, where a spreadsheet splits at semicolons or tabs and ignores our quotes. */
+/** A formula after characters at which some spreadsheets split in spite of quotes: semicolons and tabs. */
 const formulaWithin = /([;\t\r\n]"{0,3})(?=[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@])/gu;
 const plainNumber = /^[-+]?\d{1,40}(?:\.\d{1,40})?$/;
 /** Control characters: cells cannot show them, and a terminal may obey them. */
 const controls = /[^\P{Cc}\t\r\n]/gu;
 
-/** The head of an export, and a writer of one alert: in NDJSON as in lists, in CSV a record of RFC 4180. */
+/** NDJSON as in lists, CSV as records of RFC 4180. */
 export const exportLines: Readonly<Record<ExportFormat, { head: string; write(alert: AlertView): string }>> = {
   ndjson: { head: "", write: (alert) => `${JSON.stringify(encode(alertView, alert))}\n` },
   csv: {

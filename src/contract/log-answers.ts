@@ -29,7 +29,7 @@ export interface LogAnswersDeps extends ViewContext {
 /** More than a person compares. */
 const mostNamed = 10;
 
-/** The answers of these routes: for a relay from its store, for a command from the store of a stopped relay. */
+/** For a relay from its store, for a command from the store of a stopped relay. */
 export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
   const { store, operations, clock } = deps;
   return {

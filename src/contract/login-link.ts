@@ -5,10 +5,7 @@ import { hashText, isSameText, type Secret, signText } from "../core/secret.ts";
 /** How long a login link is valid, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;
 
-/**
- * An address that logs one browser in, once, within 15 minutes. It contains no admin token, only a code that is signed with it,
- * so any process that knows the token can make one.
- */
+/** Logs one browser in, once. The admin token signs the code, so any process that knows the token can make one. */
 export function loginLink(publicUrl: string, adminToken: Secret, now: number): string {
   const text = `${(now + loginLinkLifetimeMs).toString(36)}.${randomBytes(12).toString("base64url")}`;
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
@@ -24,9 +21,7 @@ export interface LoginCodesDeps {
 
 /** Checks codes without a record of the issued ones. The store keeps used codes until they expire. */
 export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
-  /**
-   * The entry under which the store remembers that a code was used. Undefined for a code that was not made here, or has expired.
-   */
+  /** The store's entry for a used code. Undefined for a code that was not made here, or has expired. */
   function readCode(code: string): ExpiringKey | undefined {
     const [expiry, nonce, signature, ...rest] = code.split(".");
     if (!expiry || !nonce || !signature || rest.length > 0) return undefined;
@@ -37,15 +32,12 @@ export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
   }
 
   return {
-    /** Whether the code would log in now. Does not use it up. */
+    /** Does not use the code up. */
     async isValid(code: string): Promise<boolean> {
       const entry = readCode(code);
       return entry !== undefined && !(await store.hasKey("used-login-code", entry.key, now()));
     },
-    /**
-     * True once for each valid code, across restarts and all processes.
-     * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anyone in
-     */
+    /** True once for each valid code, at all relays. @throws AppError `store_unavailable`, and nobody is logged in */
     async use(code: string): Promise<boolean> {
       const entry = readCode(code);
       return entry !== undefined && (await store.putKeyIfAbsent("used-login-code", entry, now()));

@@ -9,9 +9,6 @@ import type { alertDetailView, alertView } from "./views/alerts.ts";
 import type { muteView } from "./views/mutes.ts";
 import type { refusedDetailView } from "./views/refused.ts";
 
-/** Views whose form differs from the program's own objects. */
-
-/** The context in which alerts are shown. */
 export interface ViewContext {
   /** The page's address for browsers, without a trailing slash. */
   publicUrl: string;
@@ -21,7 +18,7 @@ export interface ViewContext {
   pictureOf?: PictureOf;
 }
 
-/** An alert for lists and the event stream. Field by field: a spread takes twice the time, and logs are long. */
+/** Field by field: a spread takes twice the time, and logs are long. */
 export function viewAlert(alert: AlertSummary, { publicUrl, learnedName }: ViewContext): z.output<typeof alertView> {
   const { id, version, origin, source, receivedAt, facts } = alert;
   const { routedAt = null, routingError, unmatched, dropped, repeatOf, deliveries } = alert;
@@ -61,7 +58,6 @@ export function viewAlertDetail(alert: AlertDetail, context: ViewContext): z.out
   };
 }
 
-/** The body as text where it is UTF-8. */
 function viewBody(body: Uint8Array): { body: string; bodyEncoding: "utf8" | "base64" } {
   const text = readText(body);
   if (text !== undefined) return { body: text, bodyEncoding: "utf8" };

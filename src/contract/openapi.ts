@@ -5,7 +5,6 @@ const errorView = z
   .object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }) })
   .meta({ id: "Error" });
 
-/** The used part of a JSON Schema. */
 export interface SchemaObject {
   $ref?: string;
   type?: string | string[];
@@ -135,7 +134,6 @@ const unbroken = (document: ApiDocument): ApiDocument =>
     typeof value === "string" ? value.replace(/\n\s*/g, " ") : value,
   );
 
-/** The status of a successful answer. */
 export function statusOf({ status, data, media }: Route): 200 | 201 | 204 {
   return status ?? (data === undefined && media === undefined ? 204 : 200);
 }

@@ -20,12 +20,10 @@ export type AlertView = z.output<typeof alerts.alertView>;
 export type AlertDetailView = z.output<typeof alerts.alertDetailView>;
 export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 
-/** One destination as page and API show it. Holds no secret. */
 export type DestinationView = z.output<typeof destinations.destinationView>;
 
 /** Which held deliveries to send now. */
 export interface HeldFilter {
-  /** Default: every destination. */
   destination?: string;
   /** Default: all deliveries that quiet hours hold. */
   alertIds?: string[];
@@ -36,24 +34,23 @@ export type Release = z.output<typeof destinations.releaseView>;
 /** Whether the relay is ready. For `alerts`: whether its hook answers 202. */
 export interface Readiness {
   ready: boolean;
-  /** Alerts that wait in the relay's spool, if there are any. */
+  /** Alerts that wait in the relay's spool. Absent: it has no spool. */
   spooled?: number;
   /** For the log and `doctor`. Never on the open route. */
   reasons: string[];
-  /** Absent: the newest configuration, as always with one relay. A relay with an older one accepts alerts, and is ready. */
+  /** Absent: the newest configuration. A relay with an older one accepts alerts, and is ready. */
   configuration?: Exclude<ConfigurationState, "newest">;
 }
 
-/** A relay that runs on the database, as it announced itself some seconds ago. Holds no secret. */
+/** A relay on the database, by its own report of some seconds ago. */
 export type RunningRelay = z.output<typeof status.runningRelayView>;
 
-/** The relay's own state. */
 export type RelayView = StatusView["relay"];
 
 /** The state of the store, whether a relay runs or not. */
 export type LogView = z.output<typeof status.logView>;
 
-/** The relay's knowledge of the account, from its watch. Reading it makes no call to the service. */
+/** The account as its watch knows it. Reading it makes no call to the service. */
 export type AccountView = StatusView["account"];
 
 /** The present state of one watch over alerts that do not come. `alertKey`: of its notices, for a mute. */
@@ -63,36 +60,30 @@ export type SilenceView = z.output<typeof status.statusView>["silence"][number] 
 export const canaryStages = ["name", "connection", "tls", "answer", "body", "stored", "routed"] as const;
 export type CanaryStage = (typeof canaryStages)[number];
 
-/** The present state of the test that Tocsin sends to its own public address. */
 export type CanaryView = NonNullable<StatusView["canary"]>;
 
-/** The present state of one named hook. Holds no secret. */
 export type SourceView = StatusView["sources"][number];
 
 export type ReleasedRefused = z.output<typeof refused.releasedRefusedView>;
 
-/** The result of one look for missing alerts. `sight`: the scope of the look, by which a later one judges missing alerts. */
+/** One look for missing alerts. `sight`: what the look saw, by which a later look judges missing alerts. */
 export type GapReport = z.output<typeof watches.gapsView> & { sight: GapSight };
 export type MissingAlert = GapReport["missing"][number];
 export type GapOutage = GapReport["outages"][number];
 export type UnknownGap = GapReport["unknown"][number];
 
-/**
- * The present state of one watch. `name` is a label of the metrics, so it contains no sender's text and no chat id. Holds no
- * secret.
- */
+/** The present state of one watch. `name` is a label of the metrics, so it contains no sender's text and no chat id. */
 export type WatchView = StatusView["watches"][number];
 
 export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-/** One problem for the strip on every page. Holds no secret. */
+/** One problem for the line on every page. Holds no secret. */
 export type Trouble = StatusView["troubles"][number];
 
 /** The data of the line about the whole state. Holds no secret. */
 export interface HealthView {
-  /** Present problems, worst first. */
   troubles: Trouble[];
   /** Undefined: the store does not answer. */
   destinations: DestinationView[] | undefined;
@@ -110,7 +101,7 @@ export interface ExplainedDelivery {
   route: string;
   state: "queued" | "muted" | "held";
   reason: string;
-  /** The end of quiet hours, before which nothing is sent. Epoch milliseconds. */
+  /** The end of quiet hours, before which nothing is sent, epoch milliseconds. */
   dueAt?: number;
   /** The parts of the message for people. Empty when it is muted. */
   texts: string[];
@@ -133,7 +124,6 @@ export interface MatchFields {
 /** A fact with places in the configuration's mapping. */
 export interface MappedFact {
   fact: MappableFact;
-  /** The configured places. */
   paths: string[];
   /** The place with the value. Absent: none, so the fact is guessed. */
   path?: string;
@@ -149,7 +139,6 @@ export interface Explanation {
   facts: AlertFacts;
   /** Why reading failed. The alert would go out as it came. */
   unreadable?: string;
-  /** The fields for matchers. */
   fields: MatchFields;
   /** The mapping's facts with the guesses. Absent: they were not compared. */
   mapping?: MappedFact[];
@@ -177,13 +166,11 @@ export interface RoutesView {
   since?: number;
 }
 
-/** One interface of the service, as used for additions to messages and pages. Holds no secret. */
+/** One interface of the service, for additions to messages and pages. Holds no secret. */
 export interface MarketServiceView {
-  /** A label of the metrics. */
   interface: "alerting" | "pricing";
-  /** Calls in the last hour, and their limit. */
   calls: { made: number; most: number };
-  /** No call is made until then. Absent: calls are allowed. Epoch milliseconds. */
+  /** No call is made until then, epoch milliseconds. Absent: calls are allowed. */
   pausedUntil?: number;
   /** The reason, in words that follow "because". */
   pausedBecause?: string;
@@ -191,7 +178,6 @@ export interface MarketServiceView {
 
 /** The state of the relay and its machine, besides `StatusView`. Holds no secret. */
 export interface SystemView {
-  /** The version of Node.js. */
   nodeVersion: string;
   configuration: {
     /** Absent: there is no file, only the environment. */
@@ -209,7 +195,7 @@ export interface SystemView {
   growth?: {
     /** Estimated from the size of an alert on disk and the alerts of the last day. */
     bytesPerDay: number;
-    /** Days until the disk is full at the present growth. Absent: more than ten years, or the free room is unknown. */
+    /** Days until the disk is full at this growth. Absent: more than ten years, or the free room is unknown. */
     fullInDays?: number;
     /** Whether `retention` keeps the disk from filling up. */
     heldByRetention: boolean;
@@ -233,21 +219,18 @@ export type DoorRefusal = (typeof doorRefusals)[number];
 
 export interface DoorRefusalView {
   reason: DoorRefusal;
-  /** Since the relay's start. */
   total: number;
   /** In the last 24 hours, in whole hours. */
   day: number;
   lastAt?: number;
 }
 
-/** The relay's state. Holds no secret. */
 export type StatusView = z.output<typeof status.statusView>;
 
 /** The alerts to resend, by the log's own filters. */
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
-  /** Default: both. */
   state?: FailedState;
-  /** Default: now. With the instant of a preview, later failures are not resent. Epoch milliseconds. */
+  /** Epoch milliseconds. With the instant of a preview, later failures are not resent. Default: now. */
   failedUntil?: number;
 }
 
@@ -259,7 +242,7 @@ export type ResendResult = z.output<typeof destinations.resendResultView>;
 /** The result of probing a destination. People get no message. */
 export type TryResult = z.output<typeof destinations.tryResultView>;
 
-/** A test for one destination: an alert of origin `test`, with a delivery for each recipient. */
+/** An alert of origin `test`, with a delivery for each recipient. */
 export interface DestinationTest {
   /** False: this is an earlier test, still under way or less than 10 s old. No second one was sent. */
   isNew: boolean;
@@ -273,7 +256,7 @@ export interface LogState {
 }
 
 export interface PreviewOptions {
-  /** The most alerts that are looked at, the newest. Default 10,000, or 1,000 where a matcher looks into bodies. */
+  /** The newest alerts that are looked at. Default 10,000, or 1,000 where a matcher looks into bodies. */
   mostAlerts?: number;
   /** The latest state of the store, so it is not read again. */
   asOf?: LogState;
@@ -287,62 +270,49 @@ export type MutePreview = z.output<typeof mutes.mutePreviewView>;
 /** One place in alerts of a kind, with one type. */
 export type ShapePlaceView = ShapeKindView["places"][number];
 
-/** Alerts of the same shape. */
 export type ShapeKindView = ShapesView["kinds"][number];
 
-/** The shapes of alerts. The kind that was seen last comes first. */
+/** The kind that was seen last comes first. */
 export type ShapesView = z.output<typeof watches.shapesView>;
 
-/** Operations of a running relay, for page, API and commands. */
 export interface Operations {
   /** Alerts that wait on this machine for the database. Undefined: the relay has no spool. */
   spool(): SpoolView | undefined;
   /**
-   * Sends an alert once more, marked as a resend: to every destination that it had, or to the named ones. Returns the new
-   * deliveries.
+   * Default: to every destination that the alert had. The message is marked as a resend.
    * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it)
    */
   resend(alertId: string, destinations?: readonly string[]): Promise<DeliverySummary[]>;
   /**
-   * Sends deliveries that quiet hours hold now, once, however often it is called. For named alerts it also repeats deliveries
-   * that are held because they may have arrived, marked as a possible repeat. Destinations without held deliveries are left
-   * out.
-   * @throws AppError `not_found` (alert, destination)
+   * Sends deliveries that quiet hours hold now, once, however often it is called. For named alerts it also repeats
+   * deliveries that may have arrived, marked as a possible repeat. @throws AppError `not_found` (alert, destination)
    */
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
   /** The deliveries that `resendFailed` with this filter would take up. */
   previewResend(filter: FailedFilter): Promise<ResendPreview>;
-  /**
-   * Resends all failures that were not resent: one message in four while other alerts are due, and as digests when there are
-   * many. A destination that refuses everything is tried first, and gets nothing while it still does.
-   */
+  /** One message in four while other alerts are due, many as digests. First tries a destination that refuses all. */
   resendFailed(filter: FailedFilter): Promise<ResendResult>;
   /** Probes a destination at once. @throws AppError `not_found` */
   tryDestination(name: string): Promise<TryResult>;
   /**
-   * Sends one marked message straight to a destination, whatever routes, mutes and quiet hours say, even to a dead or paused
-   * one. Like any delivery it waits for its turn and the destination's pace, and is in the log.
-   * @param severity default `info`
-   * @throws AppError `not_found`
+   * Sends one marked message past routes, mutes, quiet hours and pauses, at the destination's pace.
+   * @param severity default `info` @throws AppError `not_found`
    */
   testDestination(name: string, severity?: Severity): Promise<DestinationTest>;
   /**
-   * Pauses a destination until it is resumed. Its deliveries wait and do not fail, fallbacks are called as usual, and requests
-   * of people (a test, one resend) are sent. A pause outlives a restart. A paused destination stays unchanged.
-   * @param by `page`, `api` or `command`
-   * @throws AppError `not_found`; `store_unavailable` when the pause cannot be saved
+   * Its deliveries wait and do not fail, also over restarts. Fallbacks and requests of people are sent as usual.
+   * @param by `page`, `api` or `command` @throws AppError `not_found`, `store_unavailable`
    */
   pauseDestination(name: string, by: string): Promise<DestinationView>;
   /** A destination that is not paused stays unchanged. @throws AppError `not_found`, `store_unavailable` */
   resumeDestination(name: string): Promise<DestinationView>;
   /** How the deliveries of each destination ended, in the order of the configuration. */
   destinationStatistics(): Promise<DestinationStatistics[]>;
-  /** Each route with how often it took an alert. */
   routes(): Promise<RoutesView>;
   /** The times in the last eight days when no relay ran, the oldest first, to a minute. */
   downtimes(): Promise<Downtime[]>;
   /**
-   * How a body would be routed now, alert by alert, at most 20. Nothing is stored or sent.
+   * How a body would be routed now, alert by alert, at most 20. Stores and sends nothing.
    * @param source the source whose hook it would come by. Default: the account's
    * @throws AppError `too_large` (the hook would refuse it), `not_found` (source), `failed` (it cannot be read now)
    */
@@ -353,89 +323,61 @@ export interface Operations {
   ): Promise<{ alerts: Explanation[]; total: number }>;
   /** Routes a stored alert again by its stored facts. Nothing is stored or sent. Undefined: no route was tried then. */
   routeAgain(alert: AlertDetail): RoutedAgain | undefined;
-  /** The largest body that the hook accepts. */
   maxBodyBytes: number;
   /** @throws AppError `store_unavailable` */
   system(): Promise<SystemView>;
   /** Requests that were refused at the door since the start. */
   doorRefusals(): DoorRefusalView[];
   destinations(): Promise<DestinationView[]>;
-  /** The configured destinations, in the configuration's order, without reading the store. */
+  /** In the configuration's order, without reading the store. */
   destinationNames(): string[];
-  /** The configured routes, in the configuration's order, without reading the store. */
+  /** In the configuration's order, without reading the store. */
   routeNames(): string[];
-  /** Active and future mutes, also those of the configuration. With `includeEnded` also past ones. */
+  /** Active and future mutes, also those of the configuration. `includeEnded`: also past ones. */
   listMutes(includeEnded?: boolean): Promise<(Mute & Pick<MuteView, "silenced">)[]>;
-  /**
-   * @throws AppError `invalid_request` when a matcher cannot be read or the mute ends before it starts; `conflict` when the key
-   *   is over already
-   */
+  /** @throws AppError `invalid_request` for an unreadable matcher or an early end, `conflict` for a key that is over */
   addMute(input: {
     matchers: Matcher[];
     reason: string;
     startsAt?: number;
     endsAt: number;
-    /** See `Mute`. */
     untilOver?: string;
     createdBy: string;
   }): Promise<Mute>;
-  /**
-   * Counts with the router's own matchers. Bounded, so it delays nothing for long.
-   * @throws AppError `invalid_request` when a matcher cannot be read
-   */
+  /** Counts with the router's matchers, for a bounded time. @throws AppError `invalid_request` */
   previewMute(matchers: Matcher[], options?: PreviewOptions): Promise<MutePreview>;
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which has to be ended there */
   endMute(id: string): Promise<void>;
   /**
-   * Restores the account's outputs, as setup had registered them.
-   * @param source the source with the account. Default: the account of the environment
-   * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or the
-   *   service's refusal
+   * Restores the registered outputs of the account of `source`. Default: the account of the environment.
+   * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or
+   * the service's refusal
    */
   putBackOutputs(source?: string): Promise<"put-back" | "unchanged">;
   /** The known shapes of alerts' payloads. @throws AppError `store_unavailable` */
   shapes(): Promise<ShapesView>;
-  /** Named hooks, in the order of the configuration. */
   sources(): SourceView[];
   /** Requests that did not pass their source's check, newest first. */
   listRefused: RefusedLog["listRefused"];
-  /** @throws AppError `not_found`. */
   findRefused(id: string): Promise<RefusedDetail>;
-  /**
-   * Accepts a refused request now, as if its sender had passed. Only once, however often it is called.
-   * @throws AppError `not_found`
-   */
+  /** Accepts a request as if its sender had passed, once, however often it is called. @throws AppError `not_found` */
   releaseRefused(id: string): Promise<ReleasedRefused>;
-  /**
-   * The result of the last look for missing alerts. Undefined: none since the start.
-   * @param source the source with the account. Default: the account of the environment
-   * @throws AppError `store_unavailable`
-   */
+  /** Undefined: no look since the start. `source` default: the environment's account. @throws `store_unavailable` */
   gaps(source?: string): Promise<GapReport | undefined>;
   /**
-   * Looks for missing alerts of that time. Calls the service, and may take a minute. Sends no notice.
-   * @param source the source with the account. Default: the account of the environment
-   * @throws AppError `conflict` when this relay does not look for missing alerts, `not_found` for a source without an account
+   * Calls the service, and may take a minute. Sends no notice. `source` default: the account of the environment.
+   * @throws AppError `conflict` when this relay does not look for missing alerts, `not_found`
    */
   checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
-  /**
-   * Answers within a second, whatever the store does. `alerts`: whether the hook answers 202. With a spool it does, even while
-   * the store is away.
-   * @param of default: `relay`
-   */
+  /** Answers within a second, whatever the store does. `alerts`: whether the hook answers 202, also by a spool. */
   readiness(of?: "relay" | "alerts"): Promise<Readiness>;
   /** All relays that run on the database, this one first. */
   relays(): RunningRelay[];
-  /**
-   * Takes the same few milliseconds with a million stored alerts, and reads only the store.
-   * @throws AppError `store_unavailable` when the store does not answer
-   */
+  /** Takes the same few milliseconds for any log. Reads only the store. @throws AppError `store_unavailable` */
   status(): Promise<StatusView>;
   /** Never rejects. Any number of readers cost the store three short reads a second. */
   health(): Promise<HealthView>;
-  /** The relay's watches over its surroundings. */
   watches(): WatchView[];
-  /** The watches over alerts that do not come. */
   silence(): SilenceView[];
   /** Undefined: no canary is sent. */
   canary(): CanaryView | undefined;

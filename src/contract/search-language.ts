@@ -3,7 +3,7 @@ import { deliveryStates } from "../core/delivery.ts";
 import type { AlertQuery, FactCondition } from "../core/ports/alert-log.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 
-/** The values of `state`: a state of at least one delivery, or of the alert itself. */
+/** A state of at least one delivery, or of the alert itself. */
 export const stateFilters = [
   ...deliveryStates,
   "problem",
@@ -14,7 +14,6 @@ export const stateFilters = [
   "unrouted",
 ] as const;
 
-/** The query of a search box. */
 export type Search = Pick<
   AlertQuery,
   "q" | "phrases" | "raw" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
@@ -23,9 +22,8 @@ export type Search = Pick<
 type Term = ReturnType<typeof readTerms>[number];
 
 /**
- * Reads `token:USDC severity:critical value>1000000 "free text" depeg`. A field's name with a colon or a comparison and a text
- * is a filter. Other words are searched for, quoted text as a phrase. Every filter must hold. Addresses (`https://…`) and
- * quoted text name no field.
+ * Reads `token:USDC severity:critical value>1000000 "free text" depeg`. Every filter must hold. Other words are
+ * searched for, quoted text as a phrase. Addresses (`https://…`) and quoted text name no field.
  */
 export function parseSearch(text: string) {
   const search: Search = {};
@@ -58,7 +56,6 @@ export function inPayloads(text: string): string | undefined {
 /** A field and its operator, if any, and the text: in quotes, or up to the next space. */
 const terms = /\s*(?:([a-z]+)(?!:\/\/)([<>]=|[:=<>]))?(?:"([^"]*)"?|(\S*))/gi;
 
-/** Terms without a field are words. */
 function readTerms(text: string) {
   const found = [...text.matchAll(terms)].map(([, field, operator, quoted, word = ""]) => {
     return { field, operator, text: (quoted ?? word).trim(), isQuoted: quoted !== undefined };
@@ -71,7 +68,7 @@ interface Found {
   facts: FactCondition[];
 }
 
-/** Adds a term to the found ones. Returns the problem of the term, if any. */
+/** Returns the problem of the term, if any. */
 type Add = (found: Found, text: string, operator: string) => string | undefined;
 
 const factIs =
@@ -123,7 +120,7 @@ const fields = {
 } satisfies Record<string, Add>;
 export const searchFields = Object.keys(fields) as (keyof typeof fields)[];
 
-/** Adds a filter to the found ones. Returns its problems, if any. */
+/** Returns the problems of the filter, if any. */
 function addFilter(name: string, { operator = ":", text }: Term, found: Found): string[] {
   const field = searchFields.find((one) => one === name);
   if (field === undefined) {

@@ -33,7 +33,7 @@ interface Looked {
   damped?: { by?: unknown };
 }
 
-/** Words and tone of one delivery. For one that did not ring: whether a message mentions it already. */
+/** For a delivery that did not ring: whether a message mentions it already. */
 export function lookOf(delivery: Looked): (typeof states)["sent"] {
   if (!isHeldBack(delivery)) return states[delivery.state];
   return delivery.state === "held" ? states.damped : ["counted", "off"];
@@ -61,16 +61,12 @@ export function whyNone(
   return dropped ? none(...states.dropped) : none("in another message", "good");
 }
 
-/**
- * The state of an alert in one line: `2 sent, 1 failed`, `1 did not ring`, `no route wanted it`, `dropped on purpose`, `not
- * routed yet`. A resent delivery counts by its resend, as on the page.
- */
+/** `2 sent, 1 failed`, `no route wanted it`, `not routed yet`. A resent delivery counts by its resend. */
 export function summarizeDeliveries(alert: Whereabouts): string {
   const counts = [...byState(alert)].map(([state, { length }]) => `${length} ${countedAs(state)}`);
   return whyNone(alert)?.words ?? counts.join(", ");
 }
 
-/** The word after a count of deliveries in this state. */
 export const countedAs = (state: DeliveryState | "damped"): string => (state === "damped" ? wordOf(state) : state);
 
 /** The deliveries that count for an alert's state: a resend replaces the delivery that it resends, as on the page. */
@@ -78,7 +74,7 @@ export function standingOf<T extends Standing>(alert: { deliveries: readonly T[]
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 
-/** The deliveries by state, in a fixed order with those that did not ring last. States without deliveries are left out. */
+/** In a fixed order with those that did not ring last. States without deliveries are left out. */
 export function byState(
   alert: Pick<AlertView, "deliveries">,
   order: readonly DeliveryState[] = deliveryStates,

@@ -13,7 +13,7 @@ import { shortAddress } from "../core/subject-name.ts";
 
 export interface AlertPicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
-  /** The last seven days of a metric, bounded. Undefined when they are not known now. Absent: no service is configured. */
+  /** A metric's last seven days, bounded. Undefined: not known now. Absent: no service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   toPng(svg: string): Promise<DeskResult>;
   clock: Clock;
@@ -24,7 +24,7 @@ const mostDrawings = 16;
 /** How long a drawing waits for the service before it uses the values of the alerts. */
 const historyLimitMs = 1_200;
 const keepMs = 5 * 60_000;
-/** A missing value may be there a while later, and so may the service's records: such a picture is kept for a shorter time. */
+/** The service may have missing records a while later, so a poor picture is kept for a shorter time. */
 const keepPoorMs = 30_000;
 const mostKept = 200;
 const mostKeptBytes = 8 * 1024 * 1024;
@@ -35,11 +35,7 @@ interface Kept {
   bytes: number;
 }
 
-/**
- * Draws pictures for messages: the value, the limit, and the last day and week of an alert's metric. A picture is drawn once and
- * kept for some minutes. The numbers of kept pictures and of drawings at a time are bounded. All requests for one alert share its
- * drawing.
- */
+/** A picture is kept for some minutes, and all requests for one alert share its drawing. */
 export function createAlertPictures(deps: AlertPicturesDeps): DrawAlertPicture {
   const { store, readHistory, toPng, clock } = deps;
   /** The picture that was drawn last is at the end. */
@@ -112,7 +108,7 @@ function describe(
 ) {
   const moment = momentOf(alert);
   const isSparse = record === undefined || record.filter((point) => point.at <= moment).length < 2;
-  // Earlier alerts are placed at the time of their arrival. This one is placed the same way, whatever time it gives itself.
+  // Earlier alerts are placed at their arrival. This one is placed the same way, whatever time it gives itself.
   const at = isSparse ? alert.receivedAt : moment;
   const before = events.slice(events.findIndex(({ id }) => id === alert.id) + 1).filter((one) => one.receivedAt <= at);
   const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);
@@ -132,7 +128,6 @@ function describe(
   };
 }
 
-/** The measured thing in few words: `USDC total TVL on eth`. */
 function nameOf({ metric, token, chain, title }: NonNullable<AlertDetail["facts"]>): string {
   const parts = metric === undefined ? undefined : readMetricKey(metric);
   if (parts === undefined || parts.measure === "") return title;

@@ -9,13 +9,13 @@ import { type MarketFacts, writeMarketLine } from "./market-line.ts";
 import type { MetricHistories } from "./metric-histories.ts";
 import type { Questions } from "./questions.ts";
 
-/** The figures of a pool's state that are shown, USD. */
+/** USD. */
 export interface PoolSight {
   usdTvl: number;
   h24UsdVolume: number;
 }
 
-/** Prices of a token, USD. A market that does not trade it has none. */
+/** USD. A market that does not trade the token has no price. */
 export interface TickerSight {
   price: number;
   cex?: number;
@@ -27,7 +27,6 @@ export interface MarketContextDeps {
   histories: Pick<MetricHistories, "read" | "known">;
   /** The pools, by `poolKey`. Absent: the pricing interface is not configured. */
   pools?: Pick<Questions<PoolSight>, "read" | "known">;
-  /** The tickers, by symbol. */
   tickers?: Pick<Questions<TickerSight>, "read" | "known">;
   /** Symbols of tokens that alerts name only by address. Default: none is known. */
   symbolOf?(subject: BareSubject): string | undefined;
@@ -48,13 +47,12 @@ export function createMarketContext(deps: MarketContextDeps) {
   const { store, histories, pools, tickers, symbolOf, clock } = deps;
   const budget = new Budget(clock, mostAMinute, minuteMs);
 
-  /** The symbol for a token's ticker. Several tokens may have it, so the ticker's price must agree with the metric's own. */
+  /** Several tokens may have the symbol, so the ticker's price must agree with the metric's own. */
   function readTicker(symbol: string | undefined, parts: MetricKeyParts | undefined): string | undefined {
     const isPrice = parts?.kind === "token" && /(?:^|_)price(?:_usd)?$/.test(parts.measure);
     return isPrice && symbol !== undefined && /^[A-Za-z0-9.]{1,20}$/.test(symbol) ? `${symbol}/USD` : undefined;
   }
 
-  /** The questions about an alert, and the answers that it needs. */
   function questionsOf(alert: AlertDetail) {
     const key = metricKeyOf(alert);
     if (key === undefined) return undefined;
@@ -83,7 +81,7 @@ export function createMarketContext(deps: MarketContextDeps) {
       points,
       alert: saidBy(alert, points),
       unit,
-      // The alert's first line has its own measure, so the line here leaves it out.
+      // The alert's first line has its own measure, so this line leaves it out.
       pool: pool && {
         tvl: measure.includes("tvl") ? undefined : pool.usdTvl,
         volume: measure.includes("volume") ? undefined : pool.h24UsdVolume,
@@ -104,9 +102,8 @@ export function createMarketContext(deps: MarketContextDeps) {
     /** The line of `describe` from known answers, without a question. */
     known,
     /**
-     * The present market around an alert, in one line of at most 120 characters without text of others: "1 h −0.4 % · 24 h −8.2 % ·
-     * 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when the service does not have the metric, and when
-     * `signal` ends it. Answers that take longer than `deadlineMs` are left out, and in a flood nothing is asked. Never rejects.
+     * "1 h −0.4 % · 24 h −8.2 % · 7 d low 18,123, high 22,412", at most 120 characters, without others' text. Late
+     * answers are left out, and in a flood nothing is asked. Undefined when nothing certain is known. Never rejects.
      */
     async describe(alertId: string, { signal, deadlineMs }: { signal?: AbortSignal; deadlineMs: number }) {
       const until = clock.now() + deadlineMs;

@@ -4,18 +4,13 @@ import { writeShortNumber } from "../ground/numbers/format-number.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
-/** Facts about a metric besides its alert. An absent one is left out. */
 export interface MarketFacts {
   /** Records of the last seven days, by time. Each is the value at its instant, no average. */
   points?: readonly HistoryPoint[];
-  /**
-   * The moment of the alert, epoch milliseconds, and its value. `other`: a number of another kind than the records, such as one of
-   * millions. Absent: the alert has no number.
-   */
+  /** `at`: epoch milliseconds. `other`: a number of another kind than the records. Absent: no number. */
   alert?: { at: number; value: number | "other" };
-  /** The metric's unit. A percentage gets no change in percent, which would be of no use. */
+  /** The metric's unit. A change in percent of a percentage would mislead, so it gets none. */
   unit?: string;
-  /** Figures of the metric's pool, USD. */
   pool?: { tvl?: number; volume?: number };
   ticker?: { cex: number; dex: number };
 }
@@ -35,11 +30,10 @@ const earlyMs = 2 * minuteMs;
 const longestHoleMs = 12 * hourMs;
 
 /**
- * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only certain facts, in at
- * most 120 characters, as numbers and our own words. Undefined when nothing is certain.
- *
- * The changes lead to the alert's own value, as in its picture. Where a record is newer, or the two are of different kinds, they
- * lead to the newest record, which is named: `now 18,123: 1 h −0.4 %`, `4 min ago 18,123: …`.
+ * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only certain
+ * facts, in at most 120 characters. Undefined when nothing is certain.
+ * The changes lead to the alert's own value. Where a record is newer, or the two are of different kinds, they lead to
+ * the newest record, which is named: `now 18,123: 1 h −0.4 %`, `4 min ago 18,123: …`.
  */
 export function writeMarketLine(
   { points = [], alert, unit, pool, ticker }: MarketFacts,
@@ -91,7 +85,7 @@ function writeChanges(points: readonly HistoryPoint[]): string[] {
   });
 }
 
-/** The range of values in the time before the newest record, back to the last long hole. */
+/** The range of values back to the last long hole. */
 function writeRange(points: readonly HistoryPoint[], newest: HistoryPoint): string | undefined {
   let first = points.length - 1;
   while (first > 0 && (points[first]?.at ?? 0) - (points[first - 1]?.at ?? 0) <= longestHoleMs) first -= 1;

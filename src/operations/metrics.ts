@@ -19,9 +19,8 @@ export interface MetricsInput
   pictures?: Readonly<Record<PictureResult, number>>;
   /** Alerts since the start. `givenUp`: sent as they came. `repeats`: not sent. */
   routing: { givenUp: number; repeats: number; senderLag: Histogram };
-  /** When the key of the account at the alerting service expires, if this is known. Epoch milliseconds. */
+  /** When the key of the account at the alerting service expires, epoch milliseconds. Absent: unknown. */
   keyExpiresAt?: number;
-  /** Default: the relay asks no such service. */
   market?: MarketServiceView[];
   now: number;
 }
@@ -33,7 +32,7 @@ type Metrics = Readonly<
   Record<string, readonly [help: string, read: (input: MetricsInput) => Figure | Figures | Histogram]>
 >;
 
-/** The metrics of this relay, which add up over relays. The others below are the same on each relay. */
+/** These metrics add up over relays. The others below are the same on each relay. */
 const ofThisRelay: Metrics = {
   tocsin_hook_requests_total: [
     "Requests at the hook of this relay since its start, by what became of them.",
@@ -198,10 +197,7 @@ const ofAllRelays: Metrics = {
   ],
 };
 
-/**
- * The state of the relay as Prometheus text. It is made anew for each scrape from the store and the counters, so that nothing is
- * counted twice. Labels are names of the configuration, never texts of senders or ids of chats.
- */
+/** Made anew for each scrape, so nothing is counted twice. Labels hold no texts of senders and no ids of chats. */
 export function formatMetrics(input: MetricsInput): string {
   const write = (metrics: Metrics, isShared = false) =>
     Object.entries(metrics).flatMap(([name, [help, read]]) => {
@@ -252,7 +248,7 @@ function ofDestinations(read: (destination: DestinationView, input: MetricsInput
     input.destinations.map((one) => [{ destination: one.name }, read(one, input)]);
 }
 
-/** Destinations of `TELEGRAM_CHAT_IDS` are named by chat ids. In metrics their place in the list is the name: `telegram:1`. */
+/** Destinations of `TELEGRAM_CHAT_IDS` are named by chat ids. Here their place in the list counts: `telegram:1`. */
 function nameDestination(labels: Labels, { destinations }: MetricsInput): Labels {
   const { destination = "" } = labels;
   if (!/^telegram:-\d+$/.test(destination)) return labels;

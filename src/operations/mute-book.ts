@@ -12,7 +12,6 @@ import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
   store: MuteStore & Pick<WatchStore, "loadWatchState">;
-  /** The mutes of the configuration. */
   configured: Mute[];
   clock: Clock;
   newId: NewId;
@@ -20,8 +19,8 @@ export interface MuteBookDeps {
 }
 
 /**
- * The mutes that were made at run time, kept in memory so that routing waits for nobody. A change made here is in force when the
- * promise resolves, without a signal. A change of another process is in force after the next look.
+ * The mutes of run time, in memory, so routing waits for nobody. A change here is in force when the promise resolves, a
+ * change of another process after the next look.
  */
 export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute">, Poll {
   active(): Mute[];
@@ -35,7 +34,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   async function refresh(): Promise<void> {
     const before = changes;
     const mutes = await store.listMutes(clock.now(), false);
-    // An answer that was under way during a change here may be older than the change. The next look comes in a second.
+    // The answer may be older than a change that was made here meanwhile. The next look comes in a second.
     if (changes === before) known = mutes;
   }
 
@@ -57,7 +56,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
       if (mute.endsAt <= Math.max(mute.startsAt, now))
         throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
-      // Throws here, so that the person hears of a mute that cannot be judged: routing would ignore it.
+      // Throws here, so a person hears of a mute that cannot be judged: routing would ignore it.
       compileMatchers(mute.matchers);
       if ((await store.addMute(mute)) === "over") {
         throw new AppError("conflict", "It is over already.", { hint: "Say for how long instead." });
@@ -81,7 +80,6 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   };
 }
 
-/** Active and coming mutes, with those of the configuration. `includeEnded`: past ones too. */
 export async function listMutes(
   store: Pick<MuteStore, "listMutes" | "countSilenced"> & Pick<WatchStore, "loadWatchState">,
   configured: readonly Mute[],

@@ -6,12 +6,9 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { wordSet } from "../ground/text/plain-text.ts";
 
-/** The learned names of subjects that alerts name only by address. Messages, pages, API and commands use them. */
+/** The learned names of subjects that alerts name only by address. */
 export interface KnownNames {
-  /**
-   * The name in messages, as it was known at the instant. It contains the address where two subjects on one chain have the same
-   * name, or the name looks like a well-known one.
-   */
+  /** As it was known at `at`. Has the address where two subjects share the name, or it looks like a well-known one. */
   nameOf(subject: BareSubject, at: number): string | undefined;
   /** The symbol alone, for a ticker. Undefined where another subject on its chain has the same. */
   symbolOf(subject: BareSubject): string | undefined;
@@ -28,14 +25,13 @@ const namedSchema = z.object({
   address: z.string(),
   symbol: z.string().min(1).max(longestName),
   learnedAt: z.number(),
-  /** When the service last gave the name. */
   saidAt: z.number(),
 });
 type Named = z.infer<typeof namedSchema>;
 const savedSchema = z.object({ names: z.array(namedSchema) });
 const readSaved = (state: unknown): Named[] => savedSchema.safeParse(state).data?.names ?? [];
 
-/** The names that a relay has learned and saved, for a process that only reads. Rejects as the store does. */
+/** The names that a relay has saved, for a process that only reads. Rejects as the store does. */
 export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
   const book = new NameBook();
   await loadNames(store, book);
@@ -46,11 +42,7 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
   for (const named of readSaved(await store.loadWatchState(stateName))) book.remember(named);
 }
 
-/**
- * Saves the names that this relay has learned, and adds those of others to the book. Rejects as the store does.
- *
- * @param learned keys of names in the book that are perhaps not saved yet
- */
+/** Saves this relay's names, and adds those of others. Rejects as the store does. `learned`: perhaps not saved yet. */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
   const together = await changeTogether(store, stateName, (from) => {
     const given = new NameBook();
@@ -75,7 +67,6 @@ function laterOf(one: Named, other: Named | undefined): Named {
 /** At most `mostNames`. The names with the oldest answers are dropped. */
 export class NameBook implements KnownNames {
   readonly #names = new Map<string, Named>();
-  /** Keys of the names, by chain and symbol. */
   readonly #bySymbol = new Map<string, Set<string>>();
 
   get(key: string): Named | undefined {
@@ -169,8 +160,8 @@ const ownWords = wordSet(
 );
 
 /**
- * Makes a symbol from outside safe for the first line of a message: only letters, digits and `. - + _ $ &`, no emoji that looks
- * like a severity, no characters that reverse the line, at most 20 characters. Undefined where no name is left.
+ * Makes a symbol safe for the first line of a message: an emoji could look like a severity, and other characters could
+ * reverse the line. Undefined where no name is left.
  */
 export function cleanSymbol(sent: unknown): string | undefined {
   if (typeof sent !== "string") return undefined;

@@ -48,7 +48,6 @@ export interface OperationsDeps
     Pick<RoutingDesk, "recordNotice"> &
     Pick<Administration, "health">;
   routes: Route[];
-  /** The operations that other parts of the relay answer themselves. */
   parts: Pick<
     Operations,
     | "tryBody"
@@ -73,22 +72,18 @@ export interface OperationsDeps
       statuses(): DestinationState[];
       figures: MetricsInput["delivery"];
     };
-  /** The results of pictures. Absent: none is counted. */
+  /** Absent: no results of pictures are counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
   /** The requests at the hooks of this relay alone. */
   sourcesHere: Operations["sources"];
-  /** See `RefusedDeps`. */
   keyOfRefused: RefusedDeps["keyOf"];
   /** The lane groups that no relay has had for a while. Default: none. */
   unheld?(now: number): Trouble[];
-  /** Counted since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
-  /** When this process began to relay. Epoch milliseconds. */
+  /** When this process began to relay, epoch milliseconds. */
   runsSince: number;
-  /** See `RelayView`. */
   socketIsHeld: boolean;
-  /** See `Signals`. */
   hearing?: Signals["hearing"];
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
@@ -98,7 +93,6 @@ export interface OperationsDeps
   gapWatchOf(
     source?: string,
   ): { report(): Promise<GapReport | undefined>; check(window: GapWindow): Promise<GapReport> } | undefined;
-  /** The services that are asked for decoration. */
   market(): MarketServiceView[];
   /** The present health of the store. Default: unknown. */
   health?: StoreHealth;
@@ -216,7 +210,7 @@ function notWatched(source: string | undefined, ofSource: string, inGeneral: str
       });
 }
 
-/** The actions of people on a running relay, and its views, over its running parts. */
+/** The actions of people on a running relay, and its views. */
 export function createOperations(deps: OperationsDeps): Operations {
   const { store, parts, mutes, engine, reader, clock, log } = deps;
   const views = new RelayViews(deps);
@@ -294,12 +288,10 @@ export function createOperations(deps: OperationsDeps): Operations {
 }
 
 export interface TryDestinationDeps {
-  /** Undefined for an unknown name. */
   tryNow(name: string): Promise<Trial | undefined>;
   destinations(): Promise<DestinationView[]>;
 }
 
-/** See `Operations.tryDestination`. */
 export async function tryDestination(deps: TryDestinationDeps, name: string): Promise<TryResult> {
   const trial = await deps.tryNow(name);
   const view = findNamed(await deps.destinations(), name);

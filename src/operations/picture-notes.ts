@@ -27,7 +27,7 @@ export interface PictureNotesDeps {
 
 /** For one destination. More than the pages of a day's alerts need. */
 const mostOfOne = 200;
-/** The time whose notes a kill may lose, and so how often the store is written to at most. */
+/** The store is written to this often at most. A kill may lose the notes of this time. */
 const saveEveryMs = 60_000;
 
 interface Noted {
@@ -50,10 +50,7 @@ const savedSchema = z.object({
   ),
 });
 
-/**
- * The results of pictures, over restarts: in memory, and once a minute in the store, in one piece for each destination, apart from
- * the deliveries. Each relay adds its own notes to those of the others, and reads theirs.
- */
+/** The results of pictures, saved once a minute for each destination. Relays exchange theirs. */
 export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps) {
   const noted = new Map(destinations.map((name) => [name, new RecentMap<string, Noted>(mostOfOne)]));
   /** Unsaved results, by destination and id, with the number of fetches. */
@@ -124,9 +121,8 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     note,
     find,
     ofDelivery,
-    /** Notes that a message got the address of a picture. */
     noteLinked(message: PicturedMessage): void {
-      // The message is composed again for another try, and the program that showed the first has fetched the same picture.
+      // Another try composes the message again, and the same picture was fetched for the first message.
       const isKnown = noted.get(message.destination)?.has(message.id) ?? false;
       if (!isKnown) note(message, { result: "linked" });
     },
@@ -142,7 +138,6 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     counts: (): Readonly<Record<PictureResult, number>> => counts,
     /** Reads the saved results, and saves new ones until `stop` is aborted. Never rejects. */
     run: (stop: AbortSignal): Promise<void> => poll.run(stop),
-    /** Saves new results. Never rejects. */
     save: (): Promise<void> => save().catch(onFailed),
   };
 }
@@ -150,7 +145,6 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
 interface News {
   id: string;
   one: Noted;
-  /** The fetches since the last save. */
   fetches: number;
 }
 

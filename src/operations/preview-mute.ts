@@ -11,7 +11,6 @@ import { parseFieldPath } from "../matching/path.ts";
 
 export interface MutePreviewDeps {
   store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts"> & Pick<Dispatch, "findRequests">;
-  /** For matchers that read the body. */
   reader: BodyReader;
   clock: Clock;
   /** Milliseconds that only go forward. Default `performance.now`. */
@@ -29,13 +28,10 @@ const maxBodyBytesAtOnce = 4 * 1024 * 1024;
 const maxBodyBytes = 32 * 1024 * 1024;
 /** The event loop is blocked this long at most. Then other work gets its turn. */
 const sliceMs = 10;
-/** A pattern may take long for each long text. The answer counts the alerts that were looked at within this time. */
+/** A pattern may take long for a long text. After this time the alerts that were looked at are the answer. */
 const mostMs = 3_000;
 
-/**
- * Counts the alerts of the last 24 hours that a mute would have held back, the newest first. It only reads, in pages of the reading
- * thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
- */
+/** Counts the last 24 hours, the newest alerts first. Gives way between pages, so a new alert waits for one slice. */
 export function createMutePreview(deps: MutePreviewDeps) {
   const listNewest = keepNewest(deps.store);
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
@@ -72,10 +68,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
   };
 }
 
-/**
- * The newest facts, kept between the pages of single alerts while no alert changes, comes or is removed. At most a mebibyte of
- * text, as `listFacts` gives it. Facts that are too old meanwhile are left out.
- */
+/** Keeps at most a mebibyte of facts while no alert changes, comes or is removed. Too old ones are left out. */
 function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts">) {
   let kept: { state: string; fromAt: number; limit: number; page: StoredFacts[] } | undefined;
 

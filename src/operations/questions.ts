@@ -8,21 +8,18 @@ import { RecentMap } from "../ground/recent-map.ts";
 import { hourMs, minuteMs } from "../ground/time/spans.ts";
 
 /**
- * Questions to the service that only decorate. A failure costs only the decoration, and must never become a load for the service.
- * Each kind of question therefore has a budget and remembers its answers. All questions to one interface stop together when it
- * refuses or fails.
+ * Questions that only decorate must never become a load for the service. Each kind has a budget and remembers its
+ * answers. All questions to one interface stop together when it refuses or fails.
  */
 
 /** The pause after a refused key, which a person has to change. */
 const refusedPauseMs = 15 * minuteMs;
 const failedPauseMs = 5 * minuteMs;
-/** How long an answer is used again. */
 const keepMs = 5 * minuteMs;
 const mostKept = 100;
 const mostWaiting = 4;
-/** How long nothing is given after a failure. */
 const keepFailureMs = minuteMs;
-/** How long the answer is used that the service does not know the thing. */
+/** How long an answer is used that the service does not know the thing. */
 const keepUnknownMs = hourMs;
 const longestPauseMs = 24 * hourMs;
 /** One late or failed call says little about the next. */
@@ -94,17 +91,14 @@ export function callsOf(budget: Budget): MarketServiceView["calls"] {
 export interface QuestionsDeps {
   clock: Pick<Clock, "now">;
   log: Log;
-  /** The breaker of the interface that is asked. */
   breaker: Breaker;
 }
 
 export interface QuestionsOptions<T> {
-  /** The event that a failure is logged as. */
   event: string;
   ask(key: string, options: { signal: AbortSignal }): Promise<T>;
   /** The time limit of a question, with its wait. Default 2.5 s. */
   timeLimitMs?: number;
-  /** Calls. Default 120. */
   mostAnHour?: number;
 }
 

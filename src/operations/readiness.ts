@@ -14,7 +14,6 @@ export interface ReadinessDeps {
     configuration?(): ConfigurationState;
   };
   reader: { problem(): string | undefined };
-  /** Absent: no spool is configured. */
   spool?(): SpoolView;
   clock: Clock;
   stopping: AbortSignal;
@@ -27,10 +26,7 @@ export const longestTurnMs = 30_000;
 /** A commit takes milliseconds, and a caller waits at most a second. */
 export const longestLookMs = 800;
 
-/**
- * Ready: the store commits, and the dispatcher and every lane turn. A full disk is not ready, since alerts are refused. `alerts`:
- * whether the hook answers 202, also by the spool, which is asked first.
- */
+/** Ready: the store commits and has room, dispatcher and lanes turn. `alerts`: whether the hook answers 202. */
 export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = "relay"): Promise<Readiness> {
   const { engine, reader, clock, draining = deps.stopping } = deps;
   const spool = deps.spool?.();
@@ -79,11 +75,7 @@ function describeHung(hung: { destination: string; at: number }[], now: number):
 /** A look that has waited this long shows that the store does not answer. */
 const longestCommitMs = 10_000;
 
-/**
- * Looks at the store, one at a time: a store that does not answer is not asked again by each reader.
- *
- * @param first the result of a recent look. Default: none
- */
+/** One look at a time: readers do not ask a silent store again. @param first a recent look. Default: none */
 export function createStoreLooks(
   store: Pick<Administration, "health">,
   clock: Pick<Clock, "now">,
@@ -103,7 +95,7 @@ export function createStoreLooks(
       found.then(settle, () => settle());
       return found;
     },
-    /** The result of the last look, while it is recent: a busy store answers slowly. After a clock was set back none is recent. */
+    /** While it is recent: a busy store answers slowly. After a clock was set back none is recent. */
     lastHealth: () =>
       last !== undefined && Math.abs(clock.now() - last.at) < longestCommitMs ? last.found : undefined,
   };

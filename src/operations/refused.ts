@@ -16,10 +16,9 @@ export interface RefusedDeps {
   log: Log;
 }
 
-/** Far longer than a refused request is kept, so that it is released once. */
+/** Far longer than a refused request is kept, so it is released once. */
 const releaseWindowMs = 10 * 365 * 86_400_000;
 
-/** @throws AppError `not_found`. */
 export async function findRefused(store: Pick<RefusedLog, "getRefused">, id: string): Promise<RefusedDetail> {
   const found = await store.getRefused(id);
   if (found) return found;
@@ -29,10 +28,8 @@ export async function findRefused(store: Pick<RefusedLog, "getRefused">, id: str
 }
 
 /**
- * Accepts a refused request, as if it came now and its sender had passed the check. A second release changes nothing: after a kill
- * between the two commits, it finds the alerts by their key. This is the sender's own key where it has one, so that the sender's
- * repeat, before or after, is not a second alert.
- * @throws AppError `not_found`.
+ * A second release finds the alerts by their key and changes nothing, also after a kill between the two commits. The
+ * sender's own key comes first, so the sender's repeat is no second alert. @throws AppError `not_found`
  */
 export async function releaseRefused(deps: RefusedDeps, id: string): Promise<ReleasedRefused> {
   const { store, inbox, keyOf, clock, newId, log } = deps;

@@ -5,19 +5,17 @@ import type { RelayView } from "../core/ports/relays.ts";
 import { groupBy } from "../ground/group-by.ts";
 
 export interface RelaysDeps {
-  /** As of the last look. */
   relays(): readonly RelayView[];
   selfId: string;
-  /** The destinations of each lane group of this configuration. */
   laneGroups(): ReadonlyMap<string, readonly string[]>;
   /** Only one relay uses the database, and has all lanes. */
   isAlone: boolean;
 }
 
-/** A running relay reports every three seconds. After fifteen without a report the others take its lanes over and hide it. */
+/** A relay reports every three seconds. After fifteen without a report others take its lanes over and hide it. */
 const unheardAfterMs = 8_000;
 
-/** The relays that run on this database, from their reports of the last seconds: this relay first, then by name and start. */
+/** This relay first, then by name and start. */
 export function viewRelays({ relays, selfId, laneGroups, isAlone }: RelaysDeps): RunningRelay[] {
   const known = relays();
   const names = distinctNames(known);
@@ -75,7 +73,7 @@ export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> 
   return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));
 }
 
-/** The same on every relay, since a reader may reach any of them. Where this relay is not ready, its own parts report it. */
+/** The same on every relay, as a reader may reach any. A relay's own parts report why it is not ready. */
 export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
   return relays.flatMap(({ name, isSelf, startedAt, configuration, ready, reasons }): Trouble[] => {
     const about = { kind: "relay", level: "warn", name } as const;

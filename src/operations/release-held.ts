@@ -12,10 +12,9 @@ export interface ReleaseDeps {
   clock: Clock;
 }
 
-/** The writing thread changes this many in some 10 ms, which is the longest wait for an accepted alert. */
+/** The writing thread changes this many in some 10 ms, the longest wait for an accepted alert. */
 const batchSize = 400;
 
-/** See `Operations.releaseHeld`. */
 export async function releaseHeld(
   { store, destinations, clock }: ReleaseDeps,
   { destination: asked, alertIds }: HeldFilter,

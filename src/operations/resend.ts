@@ -45,18 +45,17 @@ export interface ResendDeps {
   /** The worse of the destination's own health and its account's. */
   healthOf(destination: string): DestinationHealth;
   isPaused(destination: string): boolean;
-  /** Probes it at once; see `Operations.tryDestination`. */
+  /** See `Operations.tryDestination`. */
   tryDestination(name: string): Promise<TryResult>;
   clock: Clock;
   log: Log;
 }
 
-/** The deliveries of one transaction. They take the writing thread some 10 ms, which is the longest wait for an accepted alert. */
+/** The writing thread takes some 10 ms for a transaction of this many, the longest wait for an accepted alert. */
 const batchSize = 100;
-/** Resends are due after this time, so that several transactions are sent together: lanes hear of each one at once. */
+/** Resends are due after this time: several transactions are then sent together. */
 const gatherMs = 250;
 
-/** See `Operations.resend`. */
 export async function resendAlert(
   { store, destinations, clock }: Pick<ResendDeps, "store" | "destinations" | "clock">,
   alertId: string,
@@ -86,7 +85,6 @@ function formerTargets(destinations: Destination[], deliveries: DeliverySummary[
   });
 }
 
-/** See `Operations.previewResend`. */
 export async function previewResend(deps: ResendDeps, filter: FailedFilter): Promise<ResendPreview> {
   const { mute, bounded } = await bound(deps, filter);
   const { failedUntil } = bounded;
@@ -128,7 +126,6 @@ async function findEndedMute({ listMutes, clock }: ResendDeps, id: string): Prom
   return mute;
 }
 
-/** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Promise<ResendResult> {
   const at = deps.clock.now();
   const { mute, bounded } = await bound(deps, filter);
@@ -161,7 +158,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   return { ...total, left };
 }
 
-/** Why nothing is resent to a destination. One that refuses everything is tried once first: each resend would fail like it. */
+/** A destination that refuses everything is tried once first: each resend would fail like the try. */
 async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string | undefined> {
   const health = deps.healthOf(name);
   if (health !== "dead" && health !== "paused") return undefined;
@@ -170,8 +167,8 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
 }
 
 /**
- * Resends in batches, each in a transaction of its own: the newest alerts first, or for a mute in the order of `releases`.
- * @param at the creation time of all of them, in every batch: they are counted together
+ * The newest alerts first, or for a mute in the order of `releases`.
+ * @param at the creation time of all, in every batch: they are counted together
  * @param mute the mute that has held these alerts back
  */
 async function resendTo(
@@ -205,7 +202,6 @@ async function resendTo(
   return total;
 }
 
-/** The newest first. */
 async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGenerator<FailedDelivery[]> {
   let after: Position | undefined;
   do {
@@ -219,9 +215,8 @@ async function* failedPages({ store }: ResendDeps, query: FailedQuery): AsyncGen
 type Resent = Pick<FailedDelivery, "deliverySeq" | "recipient"> & Pick<ResendCall, "toldBy"> & { damped?: Damped };
 
 /**
- * The latest delivery of each alert key. Its text includes the others of the key. The key whose latest is the oldest comes first,
- * so that the last message is the newest. All are read before the first is sent. The latest of a key comes after its others: where
- * a relay is killed between two batches, the latest is left, so that no other counts as the latest at the next release.
+ * The latest delivery of each alert key, whose text includes the others of the key. The newest message comes last. The
+ * others of a key come before its latest: after a kill in between, the latest is left for the next release.
  */
 async function* releases(pages: AsyncGenerator<FailedDelivery[]>): AsyncGenerator<Resent[]> {
   const ofKeys = new Map<string, [Resent, ...Resent[]]>();
@@ -248,7 +243,6 @@ function withEarlier(known: Damped | undefined, alert: Pick<Alert, "id" | "recei
   return { ...(known === undefined ? its : addUp(its, known, directionOf(event))), why: "released" };
 }
 
-/** The same recipient, or the new address where the destination has changed it. */
 function recipientsNow(destination: Destination, recipient: string): string[] {
   const recipients = recipientsOf(destination);
   return recipients.includes(recipient) ? [recipient] : recipients;

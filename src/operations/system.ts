@@ -12,7 +12,6 @@ import { longestTurnMs, type ReadinessDeps } from "./readiness.ts";
 export interface SystemDeps extends Pick<ReadinessDeps, "engine" | "reader" | "spool" | "clock"> {
   store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
   watches(): WatchView[];
-  /** Default: the relay asks no such service. */
   market?(): MarketServiceView[];
   configuration(): SystemView["configuration"];
   retention: RetentionRules;
@@ -23,7 +22,6 @@ const farthestDays = 3_650;
 /** A small log is mostly the empty tables. */
 const fewestAlerts = 1_000;
 
-/** See `Operations.system`. */
 export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
   const { store, clock } = deps;
   const now = clock.now();

@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.ts";
 
-/** Finds a destination by the name that a person gives. @throws AppError `not_found`. */
+/** @throws AppError `not_found` */
 export function findNamed<T extends { name: string }>(destinations: readonly T[], name: string): T {
   const found = destinations.find((candidate) => candidate.name === name);
   if (found) return found;

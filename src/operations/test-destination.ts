@@ -23,7 +23,7 @@ export interface DestinationTestDeps {
 /** The pause between tests: a test takes the place of an alert in a chat's pace, and rings. */
 const leastGapMs = 10_000;
 
-/** See `Operations.testDestination`. The last test is only known in memory: after a restart one more may be on its way. */
+/** Memory alone knows the last test: after a restart one more may be on its way. */
 export function createDestinationTests(deps: DestinationTestDeps): Operations["testDestination"] {
   const { store, destinations, clock, newId, log } = deps;
   const last = new Map<string, string>();
@@ -81,7 +81,7 @@ function factsOf(name: string, severity: Severity): AlertFacts {
     text: "Sent straight to this destination, whatever the routes, mutes and quiet hours say.",
     severity,
     status: "firing",
-    // All tests of a destination have one key, so that they join one incident where a vendor makes incidents.
+    // All tests of a destination have one key, so they join one incident where a vendor makes incidents.
     key: `test:${name}`,
   });
 }

@@ -16,12 +16,8 @@ import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook
 import { type Breaker, callsOf } from "./questions.ts";
 
 export interface NameService {
-  /**
-   * Asks for addresses of one chain. Gives names that are safe for messages, by address in lower case. An address without a name is
-   * left out. Throws `AppError` of an `upstream_…` code.
-   */
+  /** Safe names by address in lower case, for one chain. Throws `AppError` of an `upstream_…` code. */
   ask(chain: string, addresses: readonly string[], options: { signal: AbortSignal }): Promise<Map<string, string>>;
-  /** The breaker of the interface that is asked. */
   breaker: Breaker;
   mostAtOnce: number;
   mostAnHour: number;
@@ -43,7 +39,7 @@ export interface TokenNamesDeps {
 
 /** Names change rarely. An old one is shown until the service has given it again. */
 const renewAfterMs = 7 * dayMs;
-/** How long the answer is used that the service knows no name. */
+/** How long an answer is used that the service knows no name. */
 const unknownForMs = dayMs;
 const mostUnknown = 1_000;
 const mostWaiting = 1_000;
@@ -58,26 +54,21 @@ interface Call extends Pick<BareSubject, "kind" | "chain"> {
   subjects: BareSubject[];
 }
 
-/**
- * The names of tokens and pools that alerts name only by address. Nothing waits for a name: unknown ones are asked for in the
- * background, several addresses in one call, and are known for the next message.
- */
+/** Nothing waits for a name: several addresses are asked for in one call, and are named in the next message. */
 export class TokenNames implements KnownNames {
   readonly #keepEveryMs: number;
   readonly #sources: Set<string>;
   readonly #book = new NameBook();
-  /** Until when the service is not asked for the address. */
   readonly #unknown = new RecentMap<string, number>(mostUnknown);
   readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);
   readonly #budgets: Record<BareSubject["kind"], Budget>;
-  /** Keys of names that are not saved yet. */
   #learned = new Set<string>();
   #savedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** The addresses of the next call. After a refusal they are fewer, until it is clear which address the service refuses. */
+  /** The addresses of the next call. After a refusal there are fewer, until the refused address is found. */
   #atOnce = Number.POSITIVE_INFINITY;
-  /** The number of refused addresses, by kind and chain: the service refuses all addresses of a chain that it does not have. */
+  /** The number of refused addresses, by kind and chain: a service refuses all addresses of an unknown chain. */
   readonly #refused = new RecentMap<string, number>(mostUnknown);
   #stopping?: AbortSignal;
   readonly #poll: ReturnType<typeof createPoll>;
@@ -122,7 +113,6 @@ export class TokenNames implements KnownNames {
     if (this.#waiting.size === 1) this.#poll.wake();
   }
 
-  /** Calls of the last hour by kind. */
   calls(kind: BareSubject["kind"]): { made: number; most: number } {
     return callsOf(this.#budgets[kind]);
   }
@@ -237,7 +227,7 @@ export class TokenNames implements KnownNames {
   }
 }
 
-/** Whether the values from any author can be the id of a chain and an address. */
+/** A sender may write any text as chain or address. */
 function isAskable({ chain, address }: BareSubject): boolean {
   return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
 }
@@ -249,10 +239,7 @@ export function nameOfPool(tokens: readonly { symbol: string }[]): string | unde
   return isWhole ? symbols.join("/") : undefined;
 }
 
-/**
- * Reads symbols from tokens whose fields the service does not document. An address gets a symbol where its tokens agree on one. A
- * single token without an address answers a question for a single address.
- */
+/** The fields are undocumented. An address gets the symbol on which its tokens agree. A single token may have none. */
 export function readSymbols(
   tokens: readonly Record<string, unknown>[],
   addresses: readonly string[],

@@ -31,21 +31,19 @@ export interface TroublesDeps
   readerProblem(): string | undefined;
   /** The lane groups that no relay has had for a while. Default: none. */
   unheld?(now: number): Trouble[];
-  /** The mutes made at run time. Default: none. */
   mutes?(): readonly Mute[];
   clock: Clock;
 }
 
-/** How often the store is asked, for any number of readers. */
 const keptMs = 1_000;
-/** A reader of a page does not wait longer for a store that hangs. */
+/** The longest wait of a page's reader for a store that hangs. */
 const longestLookMs = 1_000;
 /** For this long single failures of messages count as chance. */
 const degradedForMs = 5 * 60_000;
 /** A pace, or some retries, may take this long. A longer wait is a backlog. */
 const waitsForMs = 10 * 60_000;
 const unroutedForMs = 60_000;
-/** Older failures are only on the destination's card: nobody resends them any more, and here they would stay for ever. */
+/** Nobody resends older failures. They are only on the destination's card, as they would stay here for ever. */
 const undeliveredForMs = 24 * 60 * 60_000;
 
 export function createTroubles(deps: TroublesDeps) {

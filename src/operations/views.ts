@@ -40,7 +40,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   });
 }
 
-/** The configured routes with their counts, by whole hours. The log's first hour begins with its first alert. */
+/** Counts by whole hours. The log's first hour begins with its first alert. */
 export function viewRoutes(
   configured: readonly Route[],
   { since: hour, routes }: { since?: number; routes: readonly RouteStatistics[] },
@@ -57,7 +57,7 @@ function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
   return { ...route, day: found?.day ?? 0, week: found?.week ?? 0, last };
 }
 
-/** The store's knowledge of the log in one view: only counts that it keeps anyway, no work that grows with the log. */
+/** Only counts that the store keeps anyway, no work that grows with the log. */
 export function viewLog(
   health: StoreHealth,
   alerts: AlertCounts,

@@ -6,8 +6,6 @@ import { dampers } from "../../core/ring.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { bodyEncoding, channel, count, flag, headers, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** Views of one alert: in lists, in full, and as evidence. */
-
 export const attemptView = view("Attempt", {
   at: instant,
   outcome: z

@@ -4,8 +4,6 @@ import { destinationVerdicts } from "../../vendors/verdict.ts";
 import { alertView } from "./alerts.ts";
 import { channel, count, flag, health, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** Views of destinations, and of what people do with them. */
-
 export const destinationView = view("Destination", {
   name: text,
   channel,

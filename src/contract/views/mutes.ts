@@ -2,8 +2,6 @@ import { z } from "zod";
 import type { Matcher } from "../../core/rules.ts";
 import { count, flag, instant, text, view } from "./parts.ts";
 
-/** Views of mutes. */
-
 const conditionView = view("Condition", {
   equals: z.array(text).optional(),
   not: z.array(text).optional(),

@@ -3,10 +3,7 @@ import { vendors } from "../../vendors/index.ts";
 
 export { instant } from "../encode.ts";
 
-/**
- * The parts of the views. Views are what outsiders see, each once: its type for the program (instants are epoch milliseconds),
- * its JSON (`encode`), and its description at `/api`. Fields are in the order of the answers.
- */
+/** A view is a type for the program (times in epoch milliseconds), its JSON (`encode`), and its text at `/api`. */
 
 export const text = z.string();
 export const id = text.meta({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
@@ -17,8 +14,6 @@ export const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 export const bodyEncoding = z.enum(["utf8", "base64"]);
 export const headers = z.array(z.tuple([text, text]));
 export const view = <S extends z.ZodRawShape>(id: string, shape: S) => z.object(shape).meta({ id });
-/** An object that may be absent, with its meaning. */
 export const maybe = <S extends z.ZodRawShape>(says: string, shape: S) => z.object(shape).optional().describe(says);
-/** A list of objects, with its meaning. */
 export const listOf = <S extends z.ZodRawShape>(says: string, shape: S) => z.array(z.object(shape)).describe(says);
 export const notReady = z.array(text).describe("Why it is not ready; empty when it is.");

@@ -2,8 +2,6 @@ import { z } from "zod";
 import { refusedReasons } from "../../core/source.ts";
 import { bodyEncoding, count, flag, headers, id, instant, maybe, text, view } from "./parts.ts";
 
-/** Views of requests that did not pass their source's check. */
-
 export const refusedView = view("RefusedRequest", {
   id,
   source: text,

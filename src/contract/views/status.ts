@@ -89,7 +89,6 @@ const spoolView = view("Spool", {
   damagedFiles: z.array(text).describe("Files with alerts that cannot be read, kept aside."),
 });
 
-/** The state of the store, whether a relay runs or not. */
 export const logView = z.object({
   alerts: alertCountsView,
   queue: queueView.describe("What is on its way, at the destinations that are configured."),

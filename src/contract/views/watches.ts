@@ -6,8 +6,6 @@ import { refusedReasons } from "../../core/source.ts";
 import { canaryStages } from "../operations.ts";
 import { count, flag, id, instant, listOf, maybe, text, view } from "./parts.ts";
 
-/** Views of a relay's watches, and of problems. */
-
 export const accountView = view("Account", {
   publicUrl: text.optional().describe("Absent: `PUBLIC_URL` is not set."),
   serviceConfigured: flag.describe("`ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs."),
