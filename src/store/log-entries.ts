@@ -3,14 +3,11 @@ import type { AlertQuery, AlertRun, AlertSummary, FailedDelivery } from "../core
 import type { Decision } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";
-import type { Row } from "./tables.ts";
+import { type MarkedColumn, markedColumns, type Row } from "./tables.ts";
 import type { Dialect } from "./tx.ts";
 
-const shownColumns = [
-  ...(["id", "origin", "source", "received_at", "routed_at"] as const),
-  ...(["routing_error", "unmatched", "dropped", "repeat_of"] as const),
-];
-type SummaryRow = Pick<Row<"alerts">, (typeof shownColumns)[number] | "seq" | "version" | "facts">;
+const shownColumns = markedColumns("isShown");
+type SummaryRow = Pick<Row<"alerts">, MarkedColumn<"isShown"> | "seq" | "version" | "facts">;
 
 /** An alert in a list: its shown columns, and its deliveries as JSON. */
 export type ListedRow = SummaryRow & { deliveries: string };
@@ -37,8 +34,6 @@ export function toSummary(row: ListedRow): AlertSummary {
     position: toPosition(row.seq),
     version: row.version ?? 0,
     facts: row.facts === null ? undefined : (JSON.parse(row.facts) as AlertFacts),
-    unmatched: Boolean(row.unmatched),
-    dropped: Boolean(row.dropped),
     deliveries: (JSON.parse(row.deliveries) as DeliverySummaryRow[]).map(toDeliverySummary),
   };
 }

@@ -5,15 +5,18 @@ import type { DeliverySummary } from "../core/ports/alert-log.ts";
 import type { RefusedSummary } from "../core/ports/refused.ts";
 import type { Damped } from "../core/ring.ts";
 import type { MessageExtras, Mute } from "../core/rules.ts";
-import { columnNames, type Row } from "./tables.ts";
+import { type Column, columnNames, type Row, tables } from "./tables.ts";
 
 /** The name of a column outside of the database: `alert_seq` is `alertSeq`. */
 type Outside<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Outside<Rest>>}`
   : Name;
 
+/** SQLite keeps a flag as a number. */
+type Read<Value> = boolean extends Value ? boolean : Value;
+
 type FromRow<R> = {
-  [C in keyof R as null extends R[C] ? never : Outside<C & string>]: R[C];
+  [C in keyof R as null extends R[C] ? never : Outside<C & string>]: Read<R[C]>;
 } & { [C in keyof R as null extends R[C] ? Outside<C & string> : never]?: NonNullable<R[C]> };
 
 const outside = new Map<string, string>();
@@ -27,13 +30,20 @@ function outsideOf(name: string): string {
   return known;
 }
 
+const flags = new Set(
+  Object.values(tables).flatMap(({ columns }) =>
+    Object.entries<Column>(columns).flatMap(([name, { kind }]) => (kind === "flag" ? [name] : [])),
+  ),
+);
+
 /** Gives these columns of a row under the names that callers know, without nulls. */
 export function fromRow<R extends object, C extends keyof R & string>(
   row: R,
   names: readonly C[],
 ): FromRow<Pick<R, C>> {
   const object: Record<string, unknown> = {};
-  for (const name of names) if (row[name] !== null) object[outsideOf(name)] = row[name];
+  for (const name of names)
+    if (row[name] !== null) object[outsideOf(name)] = flags.has(name) ? Boolean(row[name]) : row[name];
   return object as FromRow<Pick<R, C>>;
 }
 
@@ -43,10 +53,16 @@ type RowFrom<T, C extends string> = {
     : null;
 };
 
-/** A row of these columns. An absent value is null. */
-export function rowOf<T extends object, C extends string>(object: T, names: readonly C[]): RowFrom<T, C> {
+/** A row of these columns, which the object's type has to know. An absent value is null. */
+export function rowOf<T extends object, C extends string>(
+  object: T,
+  names: readonly C[] & (Outside<C> extends keyof T ? unknown : never),
+): RowFrom<T, C> {
   const row: Record<string, unknown> = {};
-  for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
+  for (const name of names) {
+    const value = (object as Record<string, unknown>)[outsideOf(name)];
+    row[name] = typeof value === "boolean" ? Number(value) : (value ?? null);
+  }
   return row as RowFrom<T, C>;
 }
 

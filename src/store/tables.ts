@@ -34,6 +34,10 @@ export interface Column<Value = unknown> {
   isFree?: boolean;
   /** The column comes with a later migration than the table. */
   isLater?: boolean;
+  /** Only of alerts; see `stored`, `routed` and `shown`. */
+  isStored?: boolean;
+  isRouted?: boolean;
+  isShown?: boolean;
   /** The end of the column's definition, for both databases or for each. */
   defined?: string | Partial<Record<DriverName, string>>;
   /** The type of the value, for the compiler alone. */
@@ -61,6 +65,13 @@ const off = defined(flag, { sqlite: zero, postgres: "DEFAULT false" });
 type Unnamed<Value> = Column<Value> & { isUnnamed: true };
 const made = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isUnnamed: true });
 const onPostgres = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isUnnamed: true, only: "postgres" });
+
+/** A column of an alert that T1 fills, when the alert is accepted. */
+const stored = <Of extends Column>(column: Of) => ({ ...column, isStored: true as const });
+/** A column that T2 fills, from the value of the same name in the routing, the facts or the alert (`toRoutedColumns`). */
+const routed = <Of extends Column>(column: Of) => ({ ...column, isRouted: true as const });
+/** A column that lists and pages read into `AlertSummary`, under the same name. */
+const shown = <Of extends Column>(column: Of) => ({ ...column, isShown: true as const });
 
 interface Table<Columns extends Record<string, Column>> {
   /** Unique, except in `route_hours` of PostgreSQL, whose rows are added up later. */
@@ -96,37 +107,37 @@ export const tables = {
   }),
   alerts: table(["seq"], {
     seq: made(int8),
-    id: unique,
+    id: shown(stored(unique)),
     // No reference: with one, each removal of a request would read all alerts. A request is removed after its last alert.
     request_seq: maybe(int8),
-    item: int4,
-    origin: textOf<AlertOrigin>(),
+    item: stored(int4),
+    origin: shown(stored(textOf<AlertOrigin>())),
     // The named hook. Null: the account's hook.
-    source: maybe(text),
-    received_at: int8,
+    source: shown(stored(maybe(text))),
+    received_at: shown(stored(int8)),
     // Grows with each change of the alert.
     version: defined(maybe(int8), { postgres: "NOT NULL DEFAULT 0" }),
     // The transaction of its last change, by `change_number`: all changes below the oldest that still runs are complete.
     changed_by: onPostgres(maybe({ kind: "change" })),
-    routed_at: maybe(int8),
+    routed_at: shown(routed(maybe(int8))),
     // The relay that reads and judges the alert, and until when no other relay does, by the database's clock.
     routed_by: onPostgres(maybe(text)),
     routing_until: defined(onPostgres(time), "DEFAULT '-infinity'"),
     route_after: defined(int8, zero),
     route_failures: defined(int4, zero),
-    routing_error: maybe(free),
-    severity: maybe(textOf<Severity>()),
+    routing_error: shown(maybe(free)),
+    severity: routed(maybe(textOf<Severity>())),
     // SQLite reads the status from the facts.
-    status: onPostgres(maybe(textOf<AlertStatus>())),
-    alert_key: maybe(text),
-    unmatched: off,
-    dropped: off,
+    status: routed(onPostgres(maybe(textOf<AlertStatus>()))),
+    alert_key: routed(maybe(text)),
+    unmatched: shown(routed(off)),
+    dropped: shown(routed(off)),
     // `fingerprint`: of the body, where a later alert may repeat it. `repeat_of`: the first alert, where this one repeats it.
-    fingerprint: maybe(int8),
-    repeat_of: maybe(text),
+    fingerprint: routed(maybe(int8)),
+    repeat_of: shown(routed(maybe(text))),
     // JSON as text: it may hold \u0000, which jsonb refuses. After all columns that are read without it.
-    facts: maybe(free),
-    decisions: maybe(free),
+    facts: routed(maybe(free)),
+    decisions: routed(maybe(free)),
     // Pages ask for these of many alerts of a key at once, so the index of keys holds them.
     value: defined(
       onPostgres(made(maybe(text))),
@@ -291,6 +302,19 @@ export const columnNames = <Name extends TableName>(name: Name) =>
 export const insertedColumns = (name: TableName): [name: string, kind: ColumnKind][] =>
   Object.entries<Column>(tables[name].columns).flatMap(([column, { kind, isUnnamed }]) =>
     isUnnamed ? [] : [[column, kind]],
+  );
+
+type Mark = "isStored" | "isRouted" | "isShown";
+
+/** The columns of an alert with this mark. */
+export type MarkedColumn<As extends Mark> = {
+  [C in keyof ColumnsOf<"alerts">]: ColumnsOf<"alerts">[C] extends Record<As, true> ? C : never;
+}[keyof ColumnsOf<"alerts">];
+
+/** Their names, in their order. */
+export const markedColumns = <As extends Mark>(mark: As, driver?: DriverName) =>
+  Object.entries<Column>(tables.alerts.columns).flatMap(([name, { only = driver, [mark]: isMarked }]) =>
+    isMarked && only === driver ? [name as MarkedColumn<As>] : [],
   );
 
 const positions: Record<DriverName, string> = {

@@ -2,14 +2,16 @@ import type { AlertQuery } from "../../core/ports/alert-log.ts";
 import { deliveryConditions, problemsBetween } from "../list-filters.ts";
 import { driversOf } from "../listing/list-statements.ts";
 import type { Bounds, Find, ListWords, Look, Rows, RowsFor, Statement } from "../listing/list-words.ts";
+import { markedColumns } from "../tables.ts";
 import type { Add } from "../tx.ts";
 import type { Reading } from "./reading.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm, toTermQuery } from "./search-terms.ts";
 import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect as sql } from "./tx.ts";
 
-const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
-  a.dropped, a.repeat_of, a.facts, a.alert_key`;
+const alertColumns = ["seq", "version", ...markedColumns("isShown"), "facts", "alert_key"]
+  .map((name) => `a.${name}`)
+  .join(", ");
 
 /** Parts of the search index that one statement asks for one word. */
 const mostParts = 256;

@@ -1,6 +1,6 @@
 import { routesThatTook } from "../../core/rules.ts";
 import type { Notes } from "../signals.ts";
-import { insertedColumns, type Row, tables } from "../tables.ts";
+import { insertedColumns, markedColumns, type Row, tables } from "../tables.ts";
 import { isUnrouted } from "../transactions/repeats.ts";
 import {
   type AskedBy,
@@ -34,11 +34,8 @@ const givenRequest: Typed[] = [
 ];
 const alertColumns = (names: readonly (keyof Row<"alerts"> & string)[]) =>
   names.map((name): Typed => [name, typeNames[tables.alerts.columns[name].kind]]);
-const storedColumns = alertColumns(["id", "item", "origin", "source", "received_at"]);
-const routedColumns = alertColumns([
-  ...(["routed_at", "severity", "status", "alert_key", "unmatched", "dropped"] as const),
-  ...(["facts", "decisions", "fingerprint", "repeat_of"] as const),
-]);
+const storedColumns = alertColumns(markedColumns("isStored", "postgres"));
+const routedColumns = alertColumns(markedColumns("isRouted", "postgres"));
 const givenDelivery: Typed[] = [
   ["alert_id", "text"],
   ...newColumns.flatMap(([name, kind]): Typed[] => (name === "alert_seq" ? [] : [[name, typeNames[kind]]])),
@@ -115,7 +112,7 @@ function storing(columns: readonly Typed[]): string {
       JOIN given USING (place) ORDER BY a.position RETURNING id, seq, routed_at, repeat_of)`;
 }
 
-const unrouted = { unmatched: 0, dropped: 0 };
+const unrouted = Object.fromEntries(routedColumns.flatMap(([name, type]) => (type === "boolean" ? [[name, 0]] : [])));
 const storeText = `WITH ${storing(storedColumns)} SELECT id, seq FROM arrived`;
 const arrivingColumns = [...storedColumns, ...routedColumns];
 const firstFollowing = 4 + givenRequest.length + arrivingColumns.length;

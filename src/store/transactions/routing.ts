@@ -276,10 +276,10 @@ function toEntry(
 ): Entry {
   const deliveries = places.filter((delivery) => delivery !== undefined);
   const isNowhere = deliveries.length === 0 && alert.repeatOf === undefined;
-  const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
+  const dropped = isNowhere && decisions.some(({ result }) => result === "dropped");
   const isContained = decisions.some(({ result }) => result === "contained");
-  const isUnmatched = isNowhere && !isDropped && !isContained;
-  return { routed: { record, alert, decisions, isUnmatched, isDropped, deliveries }, places };
+  const unmatched = isNowhere && !dropped && !isContained;
+  return { routed: { record, alert, decisions, unmatched, dropped, deliveries }, places };
 }
 
 /** The deliveries whose messages end with this alert. */

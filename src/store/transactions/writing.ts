@@ -2,7 +2,7 @@ import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { MadeDelivery, PlannedClaim, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { Decision, PlannedDelivery } from "../../core/rules.ts";
 import { rowOf } from "../rows.ts";
-import { type InsertedRow, insertedColumns, type Row } from "../tables.ts";
+import { type InsertedRow, insertedColumns, type MarkedColumn, markedColumns, type Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import type { Unrouted } from "./repeats.ts";
 
@@ -103,30 +103,25 @@ export interface RoutedAlert {
   record: RoutingRecord;
   alert: Unrouted;
   decisions: Decision[];
-  isUnmatched: boolean;
-  isDropped: boolean;
+  unmatched: boolean;
+  dropped: boolean;
   deliveries: RoutedDelivery[];
 }
 
+const routedColumns = markedColumns("isRouted", "postgres");
+
 /** The columns of an alert that routing fills. */
-export const toRoutedColumns = ({ record, alert, decisions, isUnmatched, isDropped }: RoutedAlert) => ({
-  routed_at: record.routedAt,
-  severity: record.facts.severity,
-  status: record.facts.status,
-  alert_key: record.facts.alertKey,
-  unmatched: isUnmatched ? 1 : 0,
-  dropped: isDropped ? 1 : 0,
+export const toRoutedColumns = ({ record, alert, decisions, ...judged }: RoutedAlert) => ({
+  ...rowOf({ ...record.facts, ...alert, ...record, ...judged }, routedColumns),
   facts: JSON.stringify(record.facts),
   decisions: JSON.stringify(decisions),
-  fingerprint: alert.fingerprint ?? null,
-  repeat_of: alert.repeatOf ?? null,
 });
 
 export interface NewRequest {
   row: InsertedRow<"requests">;
   /** `routed` absent: the alert waits for routing. */
   alerts: {
-    row: Pick<InsertedRow<"alerts">, "id" | "item" | "origin" | "source" | "received_at">;
+    row: Pick<InsertedRow<"alerts">, MarkedColumn<"isStored">>;
     routed?: RoutedAlert;
   }[];
 }

@@ -1,5 +1,5 @@
 import { routesThatTook } from "../../../core/rules.ts";
-import { insertedColumns, type TableName } from "../../tables.ts";
+import { insertedColumns, markedColumns, type TableName } from "../../tables.ts";
 import { hourMs } from "../../transactions/statistics.ts";
 import {
   type NewRequest,
@@ -14,11 +14,8 @@ import type { Searching } from "./searching.ts";
 
 export type Writing = ReturnType<typeof createWriting>;
 
-const stored = ["id", "request_seq", "item", "origin", "source", "received_at"];
-const routed = [
-  ...["version", "routed_at", "severity", "alert_key", "unmatched", "dropped"],
-  ...["facts", "decisions", "fingerprint", "repeat_of"],
-];
+const stored = [...markedColumns("isStored", "sqlite"), "request_seq"];
+const routed = [...markedColumns("isRouted", "sqlite"), "version"];
 
 /** Writes accepted and routed alerts, row by row. */
 export function createWriting(context: TransactionContext, { indexedUpTo, indexLate }: Searching) {
