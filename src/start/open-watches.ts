@@ -10,22 +10,22 @@ import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
-import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
-import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
+import type { ConfigurationWatchDeps } from "../watch/configuration.ts";
+import type { DiskSight } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
 import { openMuteReceipts } from "../watch/mute-receipts.ts";
 import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
 import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch } from "../watch/shapes.ts";
-import type { ShownDuty } from "../watch/watch.ts";
+import { watches } from "../watch/watch.ts";
 import type { Common } from "./relaying.ts";
 
 export interface WatchesDeps extends Common {
   /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
   /** Compares the configuration in force with the file on disk. */
-  configuration: ConfigurationWatchDeps["look"];
+  configuration: ConfigurationWatchDeps["configuration"];
   /** Other relays accept and route as well. */
   isShared: boolean;
   /** Since when some relay has run on this store. Epoch milliseconds. */
@@ -64,7 +64,6 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
     if (watch !== undefined) gaps.set(source, watch);
   }
-  const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({
     ...deps,
     routes: rules.routes,
@@ -111,12 +110,9 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     write: (mute, silenced) => writeMuteReceipt(mute, silenced, publicUrl),
     mostKeys: mostReceiptKeys,
   });
-  const disk = await openDisk(config, deps);
-  const configuration =
-    config.configFile === undefined ? undefined : await openConfigurationWatch({ ...deps, look: deps.configuration });
-  const list = [...accounts.values(), refusals, ...gaps.values(), disk, configuration, heartbeat].filter(
-    (watch) => watch !== undefined,
-  );
+  const given = { ...deps, activeMutes, lookAtDisk: () => lookAtDisk(config, store) };
+  const others = await Promise.all(watches.map((open) => open(config, given)));
+  const list = [...accounts.values(), refusals, ...gaps.values(), ...others].filter((watch) => watch !== undefined);
   const duties = [
     createRetention({ store, rules: retention, clock, log }),
     running,
@@ -205,17 +201,9 @@ export async function openAccountWatch(
 }
 
 /** With PostgreSQL the room of this machine is for its spool, if it has one. */
-function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<ShownDuty> {
-  return openDiskWatch({
-    ...deps,
-    whose: databaseUrl === undefined ? "own" : "server",
-    hasSpool: spool !== undefined,
-    countRefused: deps.countStoreRefused,
-    async look() {
-      const { full, freeBytes, diskBytes } = await lookAtStore(deps.store);
-      return { full, ...(spool === undefined ? { freeBytes, diskBytes } : readRoom(spool.dir)) };
-    },
-  });
+async function lookAtDisk({ spool }: Config, store: WatchesDeps["store"]): Promise<DiskSight> {
+  const { full, freeBytes, diskBytes } = await lookAtStore(store);
+  return { full, ...(spool === undefined ? { freeBytes, diskBytes } : readRoom(spool.dir)) };
 }
 
 /** A full disk of a database server may refuse even the look. */
@@ -256,14 +244,4 @@ export async function openGaps(
     return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };
   }
   return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs, source }, { everyMs });
-}
-
-async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<ShownDuty | undefined> {
-  if (settings === undefined) return undefined;
-  const [{ createHeartbeat }, { openHeartbeat }] = await Promise.all([
-    import("../watch/heartbeat.ts"),
-    import("../vendors/heartbeat.ts"),
-  ]);
-  const line = await openHeartbeat(settings, { now: deps.clock.now });
-  return createHeartbeat({ ...deps, settings, line });
 }

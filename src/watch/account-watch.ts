@@ -26,7 +26,8 @@ import {
   toLook,
 } from "./judge-account.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import { Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch } from "./runner.ts";
+import type { WatchDeps, WatchRules } from "./watch.ts";
 
 export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   service: AccountService;

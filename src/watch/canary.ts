@@ -11,7 +11,8 @@ import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/
 import { isTimeout } from "../ground/net/time-limit.ts";
 import { readJson } from "../ground/text/read-json.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch } from "./runner.ts";
+import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { SystemView, WatchView } from "../contract/operations.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch } from "./runner.ts";
+import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
 
 export interface ConfigurationWatchDeps extends WatchDeps {
-  look(): SystemView["configuration"];
+  configuration(): SystemView["configuration"];
 }
 
 /** The looks without a file before it counts as gone: an editor that replaces a file leaves none for a moment. */
@@ -20,8 +21,11 @@ const formerSchema = z
   .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));
 
 /** Sends a notice when a changed file is refused or gone, and one when the file on disk is in force. */
-export function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<ShownDuty> {
-  return Watch.open(new ConfigurationRules(deps), deps);
+export async function openConfigurationWatch(
+  { configFile }: { configFile?: string },
+  deps: ConfigurationWatchDeps,
+): Promise<ShownDuty | undefined> {
+  return configFile === undefined ? undefined : Watch.open(new ConfigurationRules(deps), deps);
 }
 
 class ConfigurationRules implements WatchRules<Told> {
@@ -45,7 +49,7 @@ class ConfigurationRules implements WatchRules<Told> {
   }
 
   #judge(): Finding {
-    const { file, refused, onDisk } = this.deps.look();
+    const { file, refused, onDisk } = this.deps.configuration();
     const found = { matter: "file", mark: "refused" };
     this.#looksWithout = onDisk === "gone" ? this.#looksWithout + 1 : 0;
     if (this.#looksWithout >= goneLooks) {
@@ -62,7 +66,7 @@ class ConfigurationRules implements WatchRules<Told> {
   }
 
   view(): WatchView {
-    const { refused, onDisk } = this.deps.look();
+    const { refused, onDisk } = this.deps.configuration();
     const about = { name: this.name, lookedAt: this.deps.clock.now(), troubles: [] };
     const inTrouble = (summary: string, more: string): WatchView => {
       return { ...about, verdict: "trouble", level: "warn", summary, troubles: [`${summary}. ${more}`] };

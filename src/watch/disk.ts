@@ -4,7 +4,8 @@ import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch } from "./runner.ts";
+import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
 
 export interface DiskSight {
   full: boolean;
@@ -15,14 +16,17 @@ export interface DiskSight {
 
 export interface DiskWatchDeps extends WatchDeps {
   /** Rejects as the store does. */
-  look(): Promise<DiskSight>;
+  lookAtDisk(): Promise<DiskSight>;
+  /** Requests of senders that could not be stored since the start. */
+  countStoreRefused(): number;
+  /** Other relays refuse requests too. They are not counted. */
+  isShared: boolean;
+}
+
+interface Place {
   /** `server`: the alerts are on the disk of a database server. This machine's room is for the spool. */
   whose: keyof typeof wordsOf;
   hasSpool: boolean;
-  /** Requests of senders that could not be stored since the start. */
-  countRefused(): number;
-  /** Other relays refuse requests too. They are not counted. */
-  isShared: boolean;
 }
 
 /** `full` begins a sentence. `low` names the place that is short of room, and the consequence. */
@@ -68,8 +72,12 @@ const { full: instant } = createTimeFormat("UTC");
  * (`store/sqlite/ballast.ts`). A database server has no ballast: its notice comes afterwards.
  *     room ──▶ low ──▶ scarce ──▶ full      worse at once; better only after a minute, with a fifth of room to spare
  */
-export function openDiskWatch(deps: DiskWatchDeps): Promise<ShownDuty> {
-  return Watch.open(new DiskRules(deps), deps);
+export function openDiskWatch(
+  { databaseUrl, spool }: { databaseUrl?: unknown; spool?: unknown },
+  deps: DiskWatchDeps,
+): Promise<ShownDuty> {
+  const whose = databaseUrl === undefined ? "own" : "server";
+  return Watch.open(new DiskRules({ ...deps, whose, hasSpool: spool !== undefined }), deps);
 }
 
 class DiskRules implements WatchRules<State> {
@@ -83,13 +91,13 @@ class DiskRules implements WatchRules<State> {
   #counted: number;
   #savedAt: number;
 
-  constructor(private readonly deps: DiskWatchDeps) {
-    this.#counted = deps.countRefused();
+  constructor(private readonly deps: DiskWatchDeps & Place) {
+    this.#counted = deps.countStoreRefused();
     this.#savedAt = deps.clock.now();
   }
 
   async look(watch: Watch<State>): Promise<void> {
-    const sight = await this.deps.look();
+    const sight = await this.deps.lookAtDisk();
     const now = this.deps.clock.now();
     this.#seen = { sight, at: now };
     const state = { ...watch.memory, full: this.#countFull(watch.memory.full, sight.full, now) };
@@ -118,7 +126,7 @@ class DiskRules implements WatchRules<State> {
 
   /** The look that first finds the disk full also counts the refusals just before it. */
   #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
-    const count = this.deps.countRefused();
+    const count = this.deps.countStoreRefused();
     const refused = count - this.#counted;
     this.#counted = count;
     const before = this.#full ?? saved;
@@ -170,12 +178,7 @@ export function judgeRoom(sight: DiskSight): { level: Level; title: string; text
   return { level, ...describeWorse({ whose: "own", hasSpool: false }, level, sight, {}) };
 }
 
-function describeWorse(
-  { whose, hasSpool }: Pick<DiskWatchDeps, "whose" | "hasSpool">,
-  level: Level,
-  sight: DiskSight,
-  { full }: Pick<State, "full">,
-) {
+function describeWorse({ whose, hasSpool }: Place, level: Level, sight: DiskSight, { full }: Pick<State, "full">) {
   const { low, lowEffect, full: name, mend } = wordsOf[whose];
   if (level !== "full") {
     const title = `${low} is nearly full: ${describeRoom(sight)}`;
@@ -191,7 +194,7 @@ function describeWorse(
 type Said = Omit<OwnWords, "key" | "link">;
 
 function writeAccepting(
-  deps: DiskWatchDeps,
+  deps: Pick<DiskWatchDeps, "isShared"> & Place,
   { since, refused }: NonNullable<State["full"]>,
   untilAt: number,
   sight: DiskSight,
@@ -213,7 +216,7 @@ function writeAccepting(
   };
 }
 
-function writeRoom(deps: DiskWatchDeps, sight: DiskSight): Said {
+function writeRoom(deps: Place, sight: DiskSight): Said {
   const title = `${wordsOf[deps.whose].low} has room again: ${describeRoom(sight)}`;
   return { title, text: undefined, severity: "info", status: "resolved" };
 }

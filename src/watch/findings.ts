@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Severity } from "../core/alert.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
-import type { Watch } from "./watch.ts";
+import type { Watch } from "./runner.ts";
 
 /** What one look says about one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {

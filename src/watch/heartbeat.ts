@@ -21,6 +21,16 @@ const lookAgainMs = 10_000;
 /** A shorter trouble is no reason to wake people. */
 const failingAfterMs = 30_000;
 
+/** The heartbeat of the configuration, with its connection. */
+export async function openHeartbeatWatch(
+  { heartbeat: settings }: { heartbeat?: HeartbeatSettings },
+  deps: Omit<HeartbeatDeps, "settings" | "line">,
+): Promise<ShownDuty | undefined> {
+  if (settings === undefined) return undefined;
+  const { openHeartbeat } = await import("../vendors/heartbeat.ts");
+  return createHeartbeat({ ...deps, settings, line: await openHeartbeat(settings, { now: deps.clock.now }) });
+}
+
 /**
  * Sends a sign of life to an outside service, which warns people when it stops. Only a ready relay (`GET /readyz`)
  * sends it.

@@ -4,7 +4,8 @@ import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts
 import { countOf } from "../ground/text/count-of.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import { Watch } from "./runner.ts";
+import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
 
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
 

@@ -10,8 +10,9 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
+import { Watch } from "./runner.ts";
 import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
-import { Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import type { WatchDeps, WatchRules } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to be described. */

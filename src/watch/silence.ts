@@ -6,11 +6,12 @@ import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { type Decision, type Mute, routesThatTook, type SilenceRule } from "../core/rules.ts";
 import { errorText } from "../ground/text/error-text.ts";
+import { findMuteOf, Watch } from "./runner.ts";
 import { type Arrival, SilenceBook, type SilenceNews, type SilenceState, silenceSchema } from "./silence-book.ts";
 import { writeSilenceNotice } from "./silence-notice.ts";
 import { slotMs, slotsKept } from "./slot-ring.ts";
 import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
-import { findMuteOf, Watch, type WatchDeps, type WatchRules } from "./watch.ts";
+import type { WatchDeps, WatchRules } from "./watch.ts";
 
 export interface SilenceDeps extends WatchDeps {
   /** At least one. Each key once. */

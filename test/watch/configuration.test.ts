@@ -4,8 +4,11 @@ import { second, startWatchWorld } from "./watch-world.ts";
 
 it("tells once that the file is gone, and not while an editor puts another in its place", async () => {
   let onDisk: "same" | "gone" = "same";
-  const look = () => ({ file: "/etc/tocsin.yaml", onDisk });
-  const { watch, clock, told } = await startWatchWorld((deps) => openConfigurationWatch({ ...deps, look }));
+  const configFile = "/etc/tocsin.yaml";
+  const configuration = () => ({ file: configFile, onDisk });
+  const { watch, clock, told } = await startWatchWorld((deps) =>
+    openConfigurationWatch({ configFile }, { ...deps, configuration }),
+  );
   const leave = async (state: typeof onDisk, ms: number) => {
     onDisk = state;
     await clock.advance(ms);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DiskSight, type DiskWatchDeps, openDiskWatch } from "../../src/watch/disk.ts";
+import { type DiskSight, openDiskWatch } from "../../src/watch/disk.ts";
 import { findDiskMaker } from "../store/small-disk.ts";
 import { startProcess } from "../store/store-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -8,16 +8,14 @@ import { minute, second, startWatchWorld } from "./watch-world.ts";
 const mb = 1024 ** 2;
 const gb = 1024 * mb;
 
-async function start(diskBytes = 20 * gb, whose: DiskWatchDeps["whose"] = "own") {
+async function start(diskBytes = 20 * gb, whose: "own" | "server" = "own") {
   let sight: DiskSight = { full: false, freeBytes: diskBytes / 2, diskBytes };
   let refused = 0;
   const world = await startWatchWorld((deps) =>
-    openDiskWatch({
+    openDiskWatch(whose === "own" ? {} : { databaseUrl: "postgres://db", spool: {} }, {
       ...deps,
-      look: async () => sight,
-      whose,
-      hasSpool: whose === "server",
-      countRefused: () => refused,
+      lookAtDisk: async () => sight,
+      countStoreRefused: () => refused,
       isShared: false,
     }),
   );

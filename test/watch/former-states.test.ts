@@ -7,7 +7,7 @@ import { createShapeWorld } from "./shape-fixture.ts";
 import { createWatchWorld, minute, type WorldDeps } from "./watch-world.ts";
 
 /** What a watch tells within five minutes that finds this state, and again behind a restart. */
-async function runOn(name: string, state: unknown, open: (deps: WorldDeps) => Promise<Duty>) {
+async function runOn(name: string, state: unknown, open: (deps: WorldDeps) => Promise<Duty | undefined>) {
   const world = await createWatchWorld(open);
   await world.scene.store.saveWatchState({ name, state });
   await world.start();
@@ -52,10 +52,12 @@ it("of version 0.1 say what people know of locked out sources", async () => {
 it("of version 0.1 say whether people know that the configuration is refused", async () => {
   const look = (refused?: string[]) => () =>
     ({ refused, onDisk: refused ? "differs" : "same" }) as ReturnType<
-      Parameters<typeof openConfigurationWatch>[0]["look"]
+      Parameters<typeof openConfigurationWatch>[1]["configuration"]
     >;
   const run = (told: boolean, refused?: string[]) =>
-    runOn("configuration", { told }, (deps) => openConfigurationWatch({ ...deps, look: look(refused) }));
+    runOn("configuration", { told }, (deps) =>
+      openConfigurationWatch({ configFile: "tocsin.yaml" }, { ...deps, configuration: look(refused) }),
+    );
   expect((await run(true, ["line 3: no"])).titles).toEqual([]);
   expect((await run(true)).titles).toEqual(["The configuration file on disk is in force"]);
   expect((await run(false)).titles).toEqual([]);

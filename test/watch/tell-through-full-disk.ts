@@ -5,8 +5,10 @@
 import { appendFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { AlertFacts } from "../../src/core/alert.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
+import type { WatchState } from "../../src/core/ports/watch.ts";
 import { createNotifier } from "../../src/delivery/duties/notices.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { openDiskWatch } from "../../src/watch/disk.ts";
@@ -41,18 +43,14 @@ const notifier = createNotifier({
   newId,
   log: silentLog,
 });
-const watch = await openDiskWatch({
-  look: () => track(store.health()),
-  whose: "own",
-  hasSpool: false,
-  countRefused: () => 0,
+const deps = {
+  lookAtDisk: () => track(store.health()),
+  countStoreRefused: () => 0,
   isShared: false,
-  store: { ...store, saveWatchState: (state) => track(store.saveWatchState(state)) },
-  notify: async (facts, state) => void (await track(notifier.send(facts, { watch: state }))),
-  publicUrl: "",
-  clock,
-  log: silentLog,
-});
+  store: { ...store, saveWatchState: (state: WatchState) => track(store.saveWatchState(state)) },
+  notify: async (facts: AlertFacts, state: WatchState) => void (await track(notifier.send(facts, { watch: state }))),
+};
+const watch = await openDiskWatch({}, { ...deps, publicUrl: "", clock, log: silentLog });
 
 async function passMinutes(minutes: number): Promise<void> {
   for (let seconds = 0; seconds < minutes * 60; seconds += 5) {

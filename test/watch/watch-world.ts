@@ -36,7 +36,7 @@ export interface WatchWorld<W> {
 
 /** A watch over a real store, with a clock that a test moves. It runs from `start` to the end of the test at the latest. */
 export async function createWatchWorld<W extends Duty>(
-  open: (deps: WorldDeps) => W | Promise<W>,
+  open: (deps: WorldDeps) => W | Promise<W | undefined>,
   { startsAt, log = silentLog }: { startsAt?: number; log?: Log } = {},
 ): Promise<WatchWorld<W>> {
   const clock = createTestClock(startsAt);
@@ -54,7 +54,7 @@ export async function createWatchWorld<W extends Duty>(
     lines: () => world.told.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
     async start() {
       ending = new AbortController();
-      world.watch = await open({
+      const watch = await open({
         store: scene.store,
         async notify(facts, watch) {
           if (world.refusal !== undefined) throw world.refusal;
@@ -67,6 +67,7 @@ export async function createWatchWorld<W extends Duty>(
         clock,
         log,
       });
+      world.watch = watch as W;
       running = world.watch.run(ending.signal);
       await clock.settle();
     },

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownFacts } from "../../src/core/own-facts.ts";
-import { Watch, type WatchRules } from "../../src/watch/watch.ts";
+import { Watch } from "../../src/watch/runner.ts";
+import type { WatchRules } from "../../src/watch/watch.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { minute, second, startWatchWorld } from "./watch-world.ts";
 
