@@ -453,7 +453,7 @@ const ofTheRooms = [
   },
   {
     name: "counts a lease from its answer",
-    file: "src/delivery/lease.ts",
+    file: "src/core/ports/lanes.ts",
     from: "leaseMs - Math.max(now() - startedAt, elapsed() - startedElapsed)",
     to: "leaseMs - Math.min(now() - startedAt, elapsed() - startedElapsed)",
     tests: ["test/delivery/lease.test.ts"],

@@ -1,7 +1,6 @@
 import { type Log, logFailure } from "../core/log.ts";
-import { dutiesGroup, type LaneFence, type Lanes } from "../core/ports/lanes.ts";
+import { dutiesGroup, type LaneFence, type Lanes, type Lease } from "../core/ports/lanes.ts";
 import { errorText } from "../ground/text/error-text.ts";
-import type { Lease } from "./lease.ts";
 
 /**
  * Does the duties under this lane until `stop` is aborted. Resolves when all of them have ended. Rejects when they cannot be

@@ -1,13 +1,20 @@
 import { logFailure } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
-import { dutiesGroup, type LaneFence, type LaneGrant, type Lanes } from "../core/ports/lanes.ts";
+import {
+  dutiesGroup,
+  endless,
+  type LaneFence,
+  type LaneGrant,
+  type Lanes,
+  type Lease,
+  startLease,
+} from "../core/ports/lanes.ts";
 import type { Relays } from "../core/ports/relays.ts";
 import type { Destination } from "../core/rules.ts";
 import { followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./duties/recovery.ts";
 import type { DutiesLane } from "./duties-lane.ts";
 import { LaneGroup, type LaneGroupDeps, type Outlet, requestOf } from "./lane-group.ts";
-import { endless, type Lease, startLease } from "./lease.ts";
 import type { Membership } from "./membership.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startLease } from "../../src/delivery/lease.ts";
+import { startLease } from "../../src/core/ports/lanes.ts";
 
 describe("a lease", () => {
   const clocks = { at: 1_000_000, elapsed: 50 };

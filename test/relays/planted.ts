@@ -26,7 +26,7 @@ const bugs: PlantedBug[] = [
   },
   {
     name: "the lease is ignored",
-    file: "dist/delivery/lease.js",
+    file: "dist/core/ports/lanes.js",
     from: "return { leftMs, isOver: () => leftMs() === 0 };",
     to: "return { leftMs: () => Number.POSITIVE_INFINITY, isOver: () => false };",
     faults: ["freezeBetweenParts"],
