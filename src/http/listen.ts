@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { HttpBindings } from "@hono/node-server";
-import { Hono } from "hono";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
@@ -32,44 +30,8 @@ export interface ListenOptions {
   headers: Record<string, string>;
 }
 
-interface Env {
-  Bindings: HttpBindings & {
-    /** The path as it was sent, see `pathOf`. */
-    path: string;
-  };
-}
-
-/**
- * The app's result for an answer that is written already. No `Response` is made: Node would load its fetch for the first one,
- * which takes longer than the rest of the way from a start to the first alert.
- */
-const alreadySent = {} as Response;
-
 /** `path` comes from `pathOf`. */
 type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
-
-/**
- * Everything over HTTP as one app. Its handlers answer on Node's own response, so no request or response of the framework is
- * made for an alert (docs/adr/0002-hook-on-node-http.md). `pages` makes those for pages.
- */
-function createApp(door: () => Door, pages: TakePage): Hono<Env> {
-  const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
-  const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
-    door().handle(incoming, outgoing, path.slice(hookPrefix.length));
-    return alreadySent;
-  };
-  app.post("/hooks/:secret", ({ env }) => hand(env));
-  // No route for every path and method: with a second match Hono would compose the two, which costs an alert three promises.
-  app.notFound(({ env }) => {
-    if (env.path.startsWith(hookPrefix)) return hand(env);
-    pages(env.incoming, env.outgoing, env.path);
-    return alreadySent;
-  });
-  app.onError((error) => {
-    throw error;
-  });
-  return app;
-}
 
 /** The probes of a relay that listens: the hook already has everything it needs. */
 const starting: Pages & Probes = {
@@ -101,7 +63,6 @@ export class Listener {
   readonly #plainly: AnswerPlainly;
   readonly #connections: Connections;
   readonly #admission: Admission;
-  readonly #app: Hono<Env>;
   #door: Door;
   #pages: TakePage;
   #isDraining = false;
@@ -114,10 +75,6 @@ export class Listener {
     this.#connections = new Connections(clock);
     this.#admission = new Admission({ now: clock.now, onTurnedAway: () => this.#door.noteTurnedAway() });
     this.#pages = this.#takePagesBy(starting);
-    this.#app = createApp(
-      () => this.#door,
-      (request, response, path) => this.#pages(request, response, path),
-    );
     const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response);
     this.server = createServer(
       {
@@ -239,8 +196,9 @@ export class Listener {
     // RFC 9112, 3.2. A probe without it is answered.
     else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
       refuse(response, 400, "The request names no Host.");
-    // The app reads only the method of the request.
-    else void this.#app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
+    // Node's own request and response: docs/adr/0002-hook-on-node-http.md.
+    else if (isHook) this.#door.handle(request, response, path.slice(hookPrefix.length));
+    else this.#pages(request, response, path);
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 }
@@ -277,14 +235,14 @@ function admitThrough(admission: Admission, server: Server, add: (socket: Socket
 }
 
 /**
- * The path without the query, a final slash, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono would
- * decode it and resolve its dots, so other spellings of the hook's secret would be as good as the secret.
+ * The path without the query, a final slash, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). It is
+ * neither decoded nor are its dots resolved: other spellings of the hook's secret would be as good as the secret.
  */
 function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");
   const end = query === -1 ? path.length : query;
-  // An origin alone means its root. The router throws for an empty path.
+  // An origin alone means its root.
   return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end) || "/";
 }
 
