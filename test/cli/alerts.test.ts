@@ -94,9 +94,7 @@ it("alerts show gives the body byte for byte with --raw, and harmless on a termi
   expect((await world.run(`alerts show ${id} --raw`, { stdout })).status).toBe(0);
   expect(Buffer.concat(chunks)).toEqual(body);
 
-  const terminal = await world.run(`alerts show ${id} --raw`, {
-    isTty: { stdin: false, stdout: true, stderr: false },
-  });
+  const terminal = await world.run(`alerts show ${id} --raw`, { isTty: { stdin: false, stdout: true, stderr: false } });
   expect(terminal.stdout).not.toContain("\u001b");
   expect((await world.run(`alerts show ${id} --raw --json`)).status).toBe(2);
 });

@@ -74,10 +74,7 @@ it("releases the latest of what a mute that has ended held back, once it is told
   expect(tried.stdout).toContain("Nothing was released");
   const alone = await world.run(`mutes release ${id}`);
   expect([alone.status, alone.stderr]).toEqual([2, expect.stringContaining("--dry-run")]);
-  expect(await world.data(`mutes release ${id} --yes`)).toMatchObject({
-    resent: 1,
-    left: [],
-  });
+  expect(await world.data(`mutes release ${id} --yes`)).toMatchObject({ resent: 1, left: [] });
   expect((await world.run(`mutes release ${id} --yes`)).stdout).toContain("Nothing is left to release");
   expect((await world.run("mutes list --all")).stdout).not.toContain("not all of it released");
 });

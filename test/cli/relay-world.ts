@@ -89,13 +89,7 @@ export async function createRelayWorld(
     run: (command, overrides = {}) =>
       runTocsin(
         [command].flatMap((part) => (typeof part === "string" ? part.split(" ") : part)),
-        {
-          env,
-          cwd: dataDir,
-          now: Date.now,
-          sleep: (ms, signal) => delay(ms, undefined, { signal }),
-          ...overrides,
-        },
+        { env, cwd: dataDir, now: Date.now, sleep: (ms, signal) => delay(ms, undefined, { signal }), ...overrides },
       ),
   };
   return world;

@@ -59,10 +59,7 @@ describe("alerts resend --failed", () => {
     );
 
     world.chat.setMembership(deskChat, "member");
-    expect(await world.data("destinations try desk")).toMatchObject({
-      result: "works",
-      health: "ok",
-    });
+    expect(await world.data("destinations try desk")).toMatchObject({ result: "works", health: "ok" });
     const done = await world.run("alerts resend --failed --destination desk", person("yes"));
     expect(done.status).toBe(0);
     expect(done.stdout).toContain('2 are on the way again, marked "Resent": one message in four while new alerts come');

@@ -429,10 +429,7 @@ test("long content is shown from its beginning, with a box to tick for all of it
   const fixture = await createWebFixture();
   const rows = Array.from({ length: 2_000 }, (_, row) => ({ row }));
   const fields = Array.from({ length: 40 }, (_, n) => ({ name: `field ${n}`, value: String(n) }));
-  const { id } = await fixture.addAlert({
-    body: JSON.stringify(rows),
-    facts: { text: "word ".repeat(2_000), fields },
-  });
+  const { id } = await fixture.addAlert({ body: JSON.stringify(rows), facts: { text: "word ".repeat(2_000), fields } });
   const page = await pageOf(fixture, id);
   expect(page).toContain('aria-label="Show all of the body"');
   for (const words of ['aria-label="Show all of the text"', "field 39"]) expect(page).toContain(words);
