@@ -95,8 +95,7 @@ describe("the command line", () => {
   it.each([["chats"], ["alerts", "resend"], ["test"]])(
     "help gives default times as people write them: %s",
     async (...command) => {
-      const { stdout } = await runTocsin([...command, "--help"]);
-      expect(stdout).toMatch(/\(default:\s+60s\)/);
+      expect((await runTocsin([...command, "--help"])).stdout).toMatch(/\(default:\s+60s\)/);
     },
   );
 

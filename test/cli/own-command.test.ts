@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { asTyped, findOwnCommand } from "../../src/cli/shell/own-command.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 function touch(...path: string[]): string {
@@ -41,7 +42,6 @@ describe("how a person calls Tocsin", () => {
       env: { DATA_DIR: cwd, PORT: "9" },
       ownCommand: "npx tocsin",
     });
-    expect(run.stderr).toMatch(/npx tocsin serve/);
-    expect(run.stderr).not.toMatch(/(?<!npx )tocsin serve/);
+    expectWords(run.stderr, /npx tocsin serve/, { not: /(?<!npx )tocsin serve/ });
   });
 });

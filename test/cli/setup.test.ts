@@ -13,6 +13,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { personWho, runTocsin } from "../support/cli.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { halve, type Spoil, startSpoilingProxy } from "../support/spoiling-proxy.ts";
@@ -476,11 +477,9 @@ describe("setup where no relay runs", () => {
       `No relay runs here, so setup answers on ${place} itself while it proves the address, and sends what waits.`,
       "The relay that setup ran has ended. Start one: tocsin serve. Until it runs, alerts are refused here.",
     ]);
-    expect(run.stdout).toContain(`✓ relay: running at ${PUBLIC_URL}, ready`);
-    expect(run.stdout).toContain("3 of 3 destinations have the test.");
+    expectWords(run.stdout, [`✓ relay: running at ${PUBLIC_URL}, ready`, "3 of 3 destinations have the test."]);
     // The relay is asked for them as for a resend, and each is a first message there.
-    expect(run.stdout).toMatch(/, test +sent/);
-    expect(run.stdout).not.toContain(", resend");
+    expectWords(run.stdout, /, test +sent/, { not: ", resend" });
     expect(run.status).toBe(0);
     expect((await outputs()).webhookUrl).toContain(`${PUBLIC_URL}/hooks/`);
     expect(world.chat.messages(deskChat)).toHaveLength(1);

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, passTimeWhen } from "./relay-world.ts";
@@ -17,8 +18,7 @@ it("says what a stopped relay has left, and fails", async () => {
   await world.stopRelay();
   const run = await world.run("status");
   expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^relay +not running/) });
-  expect(run.stdout).toMatch(/kept +2, the oldest /);
-  expect(run.stdout).toMatch(/mail +email +failing: no message taken +0 +2 +0 +0/);
+  expectWords(run.stdout, [/kept +2, the oldest /, /mail +email +failing: no message taken +0 +2 +0 +0/]);
   expect(id).not.toBe("");
   const data = await world.data("status");
   expect(data).toMatchObject({ running: false, alerts: { total: 2 }, queue: { waiting: 2 } });
@@ -51,16 +51,14 @@ it("says the mistake of a broken file, and how the relay is that runs with the o
   const run = (argv: string[]) => runTocsin(argv, { env: { ...world.env, TOCSIN_CONFIG: "tocsin.yaml" }, cwd });
   const status = await run(["status"]);
   expect(status.status).toBe(0);
-  expect(status.stdout).toMatch(/Refused: tocsin\.yaml:2:\d+: .*did you mean match/);
-  expect(status.stdout).toMatch(/^relay +running at .*, ready$/m);
+  expectWords(status.stdout, [/Refused: tocsin\.yaml:2:\d+: .*did you mean match/, /^relay +running at .*, ready$/m]);
   expect((await run(["status", "--json"])).json().data).toMatchObject({
     running: true,
     mistakes: expect.arrayContaining([expect.stringContaining("tocsin.yaml:2:")]),
   });
   const doctor = await run(["doctor"]);
   expect(doctor.status).toBe(1);
-  expect(doctor.stdout).toMatch(/✗ configuration: tocsin\.yaml:2:\d+: .*matches/);
-  expect(doctor.stdout).toMatch(/✓ relay: running at .*, ready/);
+  expectWords(doctor.stdout, [/✗ configuration: tocsin\.yaml:2:\d+: .*matches/, /✓ relay: running at .*, ready/]);
   expect((await run(["alerts", "list"])).status).toBe(0);
   await world.stopRelay();
   expect((await run(["status"])).stdout).toMatch(/no relay starts with it\.\n(?:.*\n)*relay +not running/m);
@@ -81,14 +79,12 @@ describe("what the relay says of itself", () => {
     const reasons = ["the disk is full: new alerts are answered 503", "alerts cannot be read: no threads"];
     const run = await ask({ relay: { ready: false, reasons, unreadableAlerts: 2 } });
     expect(run).toMatchObject({ status: 1, stdout: expect.stringContaining(`NOT READY, running at ${run.url}`) });
-    expect(run.stdout).toContain(`Not ready: ${reasons.join("; ")}.`);
-    expect(run.stdout).toMatch(/unreadable +2 since the start/);
+    expectWords(run.stdout, [`Not ready: ${reasons.join("; ")}.`, /unreadable +2 since the start/]);
     expect(run.stdout).toMatch(/^this command +Tocsin \d/m);
   });
 
   it("says how it hears of other relays, where there can be some", async () => {
-    const ofOne = await ask({});
-    expect(ofOne.stdout).not.toContain("hear of each other");
+    expect((await ask({})).stdout).not.toContain("hear of each other");
     const listening = await ask({ relay: { hearing: { by: "listen", isPooled: false } } });
     expect(listening.stdout).toMatch(/^Relays hear of each other at once \(LISTEN\)\./m);
   });
@@ -105,16 +101,14 @@ describe("what the relay says of itself", () => {
     }));
     const relays = [relay("fra-1"), { ...relay("fra-2"), unheardMs: 9_000 }];
     const { stdout } = await ask({ relays, troubles });
-    expect(stdout).toMatch(/^✕ desk is down → \S*tocsin destinations try desk\n/);
-    expect(stdout).toMatch(/^Also wrong\n- night is down\n/m);
+    expectWords(stdout, [/^✕ desk is down → \S*tocsin destinations try desk\n/, /^Also wrong\n- night is down\n/m]);
     expect(stdout).toMatch(/^fra-1 \(this one\) +ready; .*\nfra-2 +not heard of for 9 s; /m);
   });
 
   it("cannot be had of one that is too old to say it", async () => {
     const run = await ask(undefined);
     expect(run).toMatchObject({ status: 1, stdout: "" });
-    expect(run.stderr).toContain(`the relay at ${run.url} is older than this command`);
-    expect(run.stderr).toContain("restart it with this version");
+    expectWords(run.stderr, [`the relay at ${run.url} is older than this command`, "restart it with this version"]);
   });
 
   it("says what each watch finds, what to do, and when the key ends", async () => {

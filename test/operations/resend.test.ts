@@ -173,8 +173,7 @@ describe("resending all that failed", () => {
       await fixture.play([{ title: "flows" }, { to: ["chat"] }], second);
     }
     const sent = chatCalls(fixture).slice(before);
-    const marks = sent.map(({ text }) => (text.includes("\nResent\n") ? "R" : ".")).join("");
-    expect(marks).toMatch(/^\.?(R\.\.\.){4}R/);
+    expect(sent.map(({ text }) => (text.includes("\nResent\n") ? "R" : ".")).join("")).toMatch(/^\.?(R\.\.\.){4}R/);
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {

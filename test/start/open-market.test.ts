@@ -3,6 +3,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { bareSubjectOf } from "../../src/core/subject-name.ts";
 import { openMarket } from "../../src/start/open-market.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { anAlert } from "../support/facts.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 import { startSandbox } from "../workshop/service-fixture.ts";
@@ -87,9 +88,7 @@ describe("what the market does around an alert", () => {
     expect(await describeOne(id)).toMatch(/ · CEX [\d.,]+, DEX [\d.,]+ USD$/);
     sandbox.moveMetric(metric?.key ?? "", 60, 60 * minute);
     await pass(6 * minute);
-    const moved = await describeOne(id);
-    expect(moved).toMatch(/^1 h \+/);
-    expect(moved).not.toContain("CEX");
+    expectWords(await describeOne(id), /^1 h \+/, { not: "CEX" });
   });
 
   it("is nothing for a metric that is none of the service's, for no alert, and for what has no metric", async () => {

@@ -8,6 +8,7 @@ import { createComposeAgain } from "../../src/explain/processing.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { makeAlert, makeContext } from "../rendering/sample.ts";
 import { chat } from "../routing/sample.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { adminToken, attempt, createWebFixture, hookSecret, type WebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
@@ -60,8 +61,7 @@ describe("what an alert is called", () => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({ facts });
     const page = await pageOf(fixture, id);
-    expect(page).toContain(`<title>${said} · Tocsin</title>`);
-    expect(page).toContain(`<h1 dir="auto">${said}</h1>`);
+    expectWords(page, [`<title>${said} · Tocsin</title>`, `<h1 dir="auto">${said}</h1>`]);
     expect(wordsOf(page)).toContain("Title as sentTotal TVL of pool 0x0b92…c1e0 on polygon");
     const alert = makeAlert({ facts: { ...facts, alertKey: "k" } });
     expect(createRendering().composeAlert(alert, makeContext()).subject).toContain(said);
@@ -139,9 +139,7 @@ describe("the key of an alert", () => {
     );
     const picture = /<figure class="picture">[\s\S]*?<\/figure>/.exec(await pageOf(fixture, second))?.[0] ?? "";
     expect(picture.match(/<svg /g)).toHaveLength(2);
-    for (const words of ["threshold 19,000 USD", "<desc>last 19,400 USD"]) expect(picture).toContain(words);
-    expect(picture).toContain("Fired 2 times.");
-    expect(picture).not.toMatch(/NaN|Infinity/);
+    expectWords(picture, ["threshold 19,000 USD", "<desc>last 19,400 USD", "Fired 2 times."], { not: /NaN|Infinity/ });
   });
 
   test("draws nothing where no two alerts have a number, and no threshold where it is one of a change", async () => {
@@ -150,9 +148,7 @@ describe("the key of an alert", () => {
     expect(await pageOf(fixture, second)).not.toContain("<figure");
     const fields = [{ name: "condition.kind", value: "change_percent" }];
     const [third] = await fire(fixture, [2, { value: "17", threshold: "2.5", fields }]);
-    const page = await pageOf(fixture, third);
-    expect(page).toContain("<figure");
-    expect(page).not.toContain("threshold 2.5");
+    expectWords(await pageOf(fixture, third), "<figure", { not: "threshold 2.5" });
   });
 
   test("lists those around it, and leads to the others", async () => {
@@ -192,8 +188,7 @@ describe("what is called by its address alone", () => {
     const [id] = await fire(fixture, [0, { token: address, title: "A title of its own" }]);
     await fixture.clock.advance(10 * minute);
     const head = headOf(await pageOf(fixture, id));
-    expect(head).toContain("A title of its own");
-    expect(head).toContain(", learned since: its messages have the address");
+    expectWords(head, ["A title of its own", ", learned since: its messages have the address"]);
   });
 });
 
@@ -412,10 +407,8 @@ test("the picture of a message is said at its delivery: how long after the text 
   outcomes.set(joined ?? "", { result: "joined", afterMs: 1_300 });
   outcomes.set(none ?? "", { result: "not_drawn", reason: "fewer than two values are known" });
   const words = wordsOf(partOf(await pageOf(fixture, id), "deliveries-title"));
-  expect(words).toContain("picture joined 1.3 s later");
-  expect(words).toContain("no picture: fewer than two values are known");
-  expect(words).toContain("picture by an address that nobody has fetched yet");
-  expect(words).toContain("picture fetched 2.4 s later, 3 times");
+  expectWords(words, ["picture joined 1.3 s later", "no picture: fewer than two values are known"]);
+  expectWords(words, ["picture by an address that nobody has fetched yet", "picture fetched 2.4 s later, 3 times"]);
   expect(words.match(/picture/g)).toHaveLength(4);
   const { data } = (await (await fixture.api(`/api/alerts/${id}`)).json()) as {
     data: { deliveries: { id: string; picture?: object }[] };
@@ -431,8 +424,7 @@ test("long content is shown from its beginning, with a box to tick for all of it
   const fields = Array.from({ length: 40 }, (_, n) => ({ name: `field ${n}`, value: String(n) }));
   const { id } = await fixture.addAlert({ body: JSON.stringify(rows), facts: { text: "word ".repeat(2_000), fields } });
   const page = await pageOf(fixture, id);
-  expect(page).toContain('aria-label="Show all of the body"');
-  for (const words of ['aria-label="Show all of the text"', "field 39"]) expect(page).toContain(words);
+  expectWords(page, ['aria-label="Show all of the body"', 'aria-label="Show all of the text"', "field 39"]);
   const short = await fixture.addAlert({ body: '{"a":1}', facts: { text: "short" } });
   expect(await pageOf(fixture, short.id)).not.toContain("Show all");
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { expectWords } from "../support/expect-words.ts";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
 test("from its card in two steps, and the page says what becomes of it", async () => {
   const { read, post, get, store, clock } = await createWebFixture();
-  const card = await read("/destinations");
-  expect(card).toMatch(/<summary>\s*Send a test…[\s\S]*action="\/destinations\/ops\/test"/);
+  expect(await read("/destinations")).toMatch(/<summary>\s*Send a test…[\s\S]*action="\/destinations\/ops\/test"/);
   const answer = await post("/destinations/ops/test");
   const location = answer.headers.get("location") ?? "";
   expect([answer.status, location]).toEqual([303, expect.stringMatching(/^\/destinations\?test=[\w-]{36}$/)]);
@@ -19,14 +19,11 @@ test("from its card in two steps, and the page says what becomes of it", async (
   const failed = { state: "failed", reason: detail } as const;
   await attempt(store, "ops", clock.now(), { outcome: "rejected", reason: "kicked", detail, next: failed });
   const after = await page();
-  expect(after).toMatch(/did not reach <bdi>ops<\/bdi>[\s\S]*Add the bot back and let it post\./);
-  expect(after).not.toContain("<img src=x");
+  expectWords(after, /did not reach <bdi>ops<\/bdi>[\s\S]*Add the bot back and let it post\./, { not: "<img src=x" });
 
   const alert = `/alerts/${new URLSearchParams(location.split("?")[1]).get("test")}`;
   expect(after).toContain(`href="${alert}"`);
-  const log = await read(alert);
-  expect(log).toContain("Tocsin wrote it itself");
-  expect(log).not.toContain("Mute alerts like this");
+  expectWords(await read(alert), "Tocsin wrote it itself", { not: "Mute alerts like this" });
   expect((await get(`${alert}/body`)).status).toBe(404);
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { expectWords } from "../support/expect-words.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 test("a joined row draws the last values of its key with the threshold, in words as well; few values draw nothing", async () => {
@@ -16,10 +17,8 @@ test("a joined row draws the last values of its key with the threshold, in words
 
   const [words, few, many] = await rowsOf("/");
   expect(many).toContain("Values of this key: 30 values, last 27 USD, threshold 25 USD");
-  expect(many).toMatch(/<svg[^>]* class="spark"[^>]*role="img"/);
-  expect(many).toContain("stroke-dasharray");
-  expect(few).toContain("Of few");
-  expect(few).not.toContain("<svg");
+  expectWords(many, [/<svg[^>]* class="spark"[^>]*role="img"/, "stroke-dasharray"]);
+  expectWords(few, "Of few", { not: "<svg" });
   expect(words).not.toContain("<svg");
 
   await fire("many", "20");

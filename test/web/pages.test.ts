@@ -3,15 +3,14 @@ import { AppError } from "../../src/core/errors.ts";
 import type { Destination } from "../../src/core/rules.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { destinationBase } from "../support/destinations.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 describe("the log", () => {
   test("says what to do before the first alert has come", async () => {
     const { read } = await createWebFixture();
-    const page = await read("/");
-    expect(page).toMatch(/^<!doctype html><html/i);
-    for (const words of ["No alert has arrived yet", "tocsin setup"]) expect(page).toContain(words);
+    expectWords(await read("/"), [/^<!doctype html><html/i, "No alert has arrived yet", "tocsin setup"]);
   });
 
   test("is drawn with the change that was the newest before the list was read", async () => {
@@ -37,8 +36,7 @@ describe("the log", () => {
     await store.maintain?.(clock.now());
     const row = /<td class="what">.*?<\/td>/s;
     const [cut = ""] = row.exec(await read("/")) ?? [];
-    expect(cut).toContain(`title="${title}"`);
-    expect(cut).toMatch(/ Total…<\/a>/);
+    expectWords(cut, [`title="${title}"`, / Total…<\/a>/]);
     const [found] = row.exec(await read("/?q=withdrawal")) ?? [];
     expect(found).toMatch(/class="elsewhere">title: .*<mark>withdrawal<\/mark>/);
     expect(await read(`/alerts/${id}`)).toContain(`${title}</h1>`);
@@ -53,14 +51,11 @@ describe("the log", () => {
     fixture.store.listAlertsWithin = async () => ({ alerts: [], stopped });
     fixture.store.countMatches = () => Promise.reject(new Error("it was searched for a moment already"));
     const none = await fixture.read("/?q=rare");
-    expect(none).toContain("No match so far");
-    expect(none).not.toContain("No alert matches");
+    expectWords(none, "No match so far", { not: "No alert matches" });
     expect(none).toMatch(/Searched back to <time datetime="2026-11-21T12:00:00.000Z"/);
     expect(none).toContain(`href="/?q=rare&amp;cursor=${alert.position}" rel="next">Search further back`);
     fixture.store.listAlertsWithin = async () => ({ alerts: [alert], stopped });
-    const some = await fixture.read("/?q=rare");
-    for (const words of [`/alerts/${id}`, "Search further back"]) expect(some).toContain(words);
-    expect(some).not.toContain("No match so far");
+    expectWords(await fixture.read("/?q=rare"), [`/alerts/${id}`, "Search further back"], { not: "No match so far" });
   });
 
   test("reads the browser's date fields as UTC and keeps them", async () => {
@@ -69,9 +64,7 @@ describe("the log", () => {
     await clock.advance(17 * 60_000);
     await addAlert({ facts: { title: "In time" } });
     const page = await read("/?from=2026-11-21T12:10&to=2026-11-21T12:20");
-    expect(page).toContain("In time");
-    expect(page).not.toContain("Too early");
-    expect(page).toContain('value="2026-11-21T12:10"');
+    expectWords(page, ["In time", 'value="2026-11-21T12:10"'], { not: "Too early" });
   });
 
   test("joins the alerts of a key to one row that says how often it came, with every alert one press away", async () => {
@@ -140,9 +133,7 @@ describe("the log", () => {
       expect.stringMatching(/13:00.*: 1 alert, 1 info/),
     ]);
     const first = await read((bars[0]?.[1] ?? "").replaceAll("&amp;", "&"));
-    expect(first).toContain("An hour ago");
-    expect(first).not.toContain("Just now");
-    expect(first).toContain("Between the times of the filter.");
+    expectWords(first, ["An hour ago", "Between the times of the filter."], { not: "Just now" });
     expect(first).toMatch(/<b>1 alert<\/b> matches, of 2 alerts stored/);
     expect(await read("/?span=7d&severity=info")).toContain("Alerts over time, info");
   });
@@ -173,17 +164,12 @@ describe("the log", () => {
     await addAlert({ facts: { title: "Ann", token: "DAI" }, body: '{"by":"bob"}' });
     const get = async (q: string) => read(`/?q=${encodeURIComponent(q)}`);
     const only = await get("eadb");
-    expect(only).toContain("These have it in the payload as it came.");
-    expect(only).toContain("&lt;b&gt;0xD<mark>EADb</mark>eef&lt;/b&gt;");
+    expectWords(only, ["These have it in the payload as it came.", "&lt;b&gt;0xD<mark>EADb</mark>eef&lt;/b&gt;"]);
     const [both] = [await get("ann")];
-    expect(both).toContain("<mark>Ann</mark>");
-    expect(both).not.toContain("First");
+    expectWords(both, "<mark>Ann</mark>", { not: "First" });
     expect(both).toContain(`href="/?q=raw%3A%22ann%22">Search payloads as they came`);
-    const asked = await get('raw:"ann"');
-    for (const words of ["First", "<mark>ann</mark>"]) expect(asked).toContain(words);
-    const nothing = await get("nowhere token:DAI");
-    expect(nothing).toContain("Payloads as they came were searched as well.");
-    expect(nothing).toContain("No alert matches");
+    expectWords(await get('raw:"ann"'), ["First", "<mark>ann</mark>"]);
+    expectWords(await get("nowhere token:DAI"), ["Payloads as they came were searched as well.", "No alert matches"]);
   });
 
   test("goes on to older ones with the same filters", async () => {
@@ -196,8 +182,7 @@ describe("the log", () => {
     expect(older).toMatch(/^\/\?severity=critical&cursor=\d+$/);
     const second = await read(older);
     expect([...second.matchAll(/<tr id="alert-([^"]+)"/g)].map(([, id]) => id)).toEqual([ids[1], ids[0]]);
-    expect(second).not.toContain('rel="next"');
-    expect(second).not.toContain("data-newest");
+    expectWords(second, [], { not: ['rel="next"', "data-newest"] });
   });
 });
 
@@ -227,8 +212,7 @@ describe("an alert's page", () => {
     const { id } = await addAlert({ unrouted: true });
     const answer = await post(`/alerts/${id}/resend`, { destination: "ops" });
     expect(answer.status).toBe(409);
-    const page = await answer.text();
-    for (const words of ["has not been routed yet", "The request as received"]) expect(page).toContain(words);
+    expectWords(await answer.text(), ["has not been routed yet", "The request as received"]);
   });
 
   test("mutes what is alike in the chosen fact, whatever characters it holds", async () => {
@@ -254,11 +238,8 @@ describe("an alert's page", () => {
     const asked = await post(`/alerts/${id}/mute`, { like: "token", for: "7d", reason: "", do: "preview" });
     expect(asked.status).toBe(200);
     const page = await asked.text();
-    expect(page).toContain("It would have muted 3 of the 4 alerts of the last 24 h.");
-    expect(page).toMatch(/<details class="action" open/);
-    expect(page).toMatch(/value="token" checked/);
-    expect(page).not.toMatch(/value="alertKey" checked/);
-    expect(page).toMatch(/<option value="7d" selected/);
+    expectWords(page, ["It would have muted 3 of the 4 alerts of the last 24 h.", /<details class="action" open/]);
+    expectWords(page, [/value="token" checked/, /<option value="7d" selected/], { not: /value="alertKey" checked/ });
     expect(await operations.listMutes()).toEqual([]);
     const nothing = await post(`/alerts/${id}/mute`, { for: "1h", do: "preview" });
     expect(nothing.status).toBe(400);
@@ -271,9 +252,7 @@ describe("an alert's page", () => {
     operations.previewMute = () => Promise.reject(new Error("damaged"));
     const answer = await get(`/alerts/${id}`);
     expect(answer.status).toBe(200);
-    const page = await answer.text();
-    expect(page).toContain("Still here");
-    expect(page).not.toContain("of the last 24 h");
+    expectWords(await answer.text(), "Still here", { not: "of the last 24 h" });
   });
 
   test("mutes until it is over, where its key is chosen and it fires", async () => {
@@ -322,11 +301,9 @@ describe("destinations", () => {
       },
     });
     const page = (await read("/destinations")).replace(/<[^>]+>/g, "");
-    expect(page).toContain("A check without a message last passed 1 min ago.");
-    expect(page).toContain("Last delivered 2 h ago.");
+    expectWords(page, ["A check without a message last passed 1 min ago.", "Last delivered 2 h ago."]);
     expect(page).toContain(`Asked again soon, as it just did not answer: ${detail}.`);
-    expect(page).toContain("✓works (it passed a check 1 min ago)");
-    expect(page).toContain("✓works (it took a message 2 h ago)");
+    expectWords(page, ["✓works (it passed a check 1 min ago)", "✓works (it took a message 2 h ago)"]);
     expect(page).not.toContain("not tried yet");
   });
 
@@ -340,9 +317,7 @@ describe("destinations", () => {
     };
     const untried = /<span class="chip off">.*not tried yet<\/span>/;
     expect(await look()).toMatch(untried);
-    const answered = await look(clock.now() - 60_000);
-    expect(answered).toMatch(untried);
-    expect(answered).toContain("Its host last answered");
+    expectWords(await look(clock.now() - 60_000), [untried, "Its host last answered"]);
     const { data } = (await (await api("/api/destinations")).json()) as { data: object[] };
     expect(data[2]).toMatchObject({ name: "pager", verdict: "untried" });
     expect(data[2]).not.toHaveProperty("provenAt");
@@ -355,9 +330,7 @@ describe("destinations", () => {
     expect(paused.headers.get("location")).toBe("/destinations?changed=ops#destination-ops");
     expect((await operations.destinations())[0]?.paused?.by).toBe("page");
     expect(await read("/destinations?changed=ops")).toContain("what comes for it waits until");
-    const elsewhere = await read("/mutes");
-    expect(elsewhere).toContain("ops is paused");
-    expect(elsewhere).toMatch(/<form method="post" action="\/destinations\/ops\/resume">/);
+    expectWords(await read("/mutes"), ["ops is paused", /<form method="post" action="\/destinations\/ops\/resume">/]);
     await post("/destinations/ops/resume");
     expect((await operations.destinations())[0]?.paused).toBeUndefined();
     expect((await post("/destinations/none/pause")).status).toBe(404);
@@ -366,8 +339,7 @@ describe("destinations", () => {
   test("say how to get one when there is none", async () => {
     const { read, operations } = await createWebFixture();
     operations.destinations = async () => [];
-    const page = await read("/destinations");
-    for (const words of ["No destination is configured", "TELEGRAM_CHAT_IDS"]) expect(page).toContain(words);
+    expectWords(await read("/destinations"), ["No destination is configured", "TELEGRAM_CHAT_IDS"]);
   });
 });
 
@@ -394,10 +366,8 @@ describe("mutes", () => {
     await addAlert({ facts: { token: "DAI" } });
     const typed = { match: "token=USDC", for: "4h", reason: "<why>" };
     const asked = await (await post("/mutes", { ...typed, do: "preview" })).text();
-    expect(asked).toContain("It would have muted 1 of the 2 alerts of the last 24 h.");
-    expect(asked).toContain("token=USDC</textarea>");
-    expect(asked).toContain('value="&lt;why>"'.replace(">", "&gt;"));
-    expect(asked).toMatch(/<option value="4h" selected/);
+    expectWords(asked, ["It would have muted 1 of the 2 alerts of the last 24 h.", "token=USDC</textarea>"]);
+    expectWords(asked, ['value="&lt;why>"'.replace(">", "&gt;"), /<option value="4h" selected/]);
     expect(await operations.listMutes()).toEqual([]);
     const vain = await (await post("/mutes", { match: "token=USDT", do: "preview" })).text();
     expect(vain).toMatch(/class="notice warning"[^>]*>It matches none of the 2 alerts of the last 24 h\./);
@@ -433,8 +403,7 @@ describe("mutes", () => {
     const { post } = await createWebFixture();
     const answer = await post("/mutes", { match: "severty=info", for: "1h", reason: "why not" });
     expect(answer.status).toBe(400);
-    const page = await answer.text();
-    for (const words of ["did you mean severity?", "severty=info", 'value="why not"']) expect(page).toContain(words);
+    expectWords(await answer.text(), ["did you mean severity?", "severty=info", 'value="why not"']);
   });
 });
 
@@ -463,8 +432,7 @@ describe("what quiet hours hold", () => {
   test("can be released for a destination, in two steps", async () => {
     const { read, post, dueAts } = await prepare();
     const page = await read("/destinations");
-    expect(page).toContain("Release 1 held now");
-    expect(page).toMatch(/<details[\s\S]*action="\/destinations\/ops\/release"/);
+    expectWords(page, ["Release 1 held now", /<details[\s\S]*action="\/destinations\/ops\/release"/]);
     expect((await post("/destinations/ops/release")).headers.get("location")).toBe("/destinations?released=1");
     expect(await dueAts()).toEqual([0, 3_600_000]);
     expect(await read("/destinations?released=1")).toContain("Released: 1 held");
@@ -489,8 +457,7 @@ test("the account's page shows the hook also while the store does not answer, an
   fixture.operations.status = async () => {
     throw new AppError("store_unavailable", "The database has stopped.");
   };
-  const page = await fixture.read("/setup");
-  for (const words of ["http://tocsin.test/hooks/…", "The database has stopped."]) expect(page).toContain(words);
+  expectWords(await fixture.read("/setup"), ["http://tocsin.test/hooks/…", "The database has stopped."]);
 });
 
 describe("the rooms", () => {
@@ -529,8 +496,7 @@ describe("the rooms", () => {
       expect(links.map(({ name }) => name)).toEqual(["Tocsin", "Alerts", "Destinations", "Rules", "Watch"]);
       const here = links.filter(({ isHere }) => isHere);
       expect(here.map(({ name }) => name)).toEqual([room]);
-      const entrance = await read(here[0]?.to ?? "");
-      expect(entrance).toContain(`href="${path}"`);
+      expect(await read(here[0]?.to ?? "")).toContain(`href="${path}"`);
     },
   );
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { expectWords } from "../support/expect-words.ts";
 import { takeLane } from "../support/lane.ts";
 import { attempt, createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
@@ -49,14 +50,12 @@ describe("the page that asks before it resends", () => {
     const { id } = await fixture.operations.addMute(mute);
     await fixture.operations.endMute(id);
     const page = await fixture.read(`/resend?mute=${id}`);
-    expect(page).toContain("What was held back for: pool migration");
-    expect(page).not.toContain("Filtered by");
+    expectWords(page, "What was held back for: pool migration", { not: "Filtered by" });
   });
 
   test("is one step from a destination's card and from the filtered log", async () => {
     const fixture = await openWithFailures();
-    const cards = await fixture.read("/destinations");
-    expect(cards).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
+    expect(await fixture.read("/destinations")).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
     const log = await fixture.read("/?state=failed&destination=ops");
     expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend these …/);
     const [, sent = ""] = (await fixture.read("/?state=sent")).split("<main");
@@ -68,12 +67,9 @@ describe("one alert on its page", () => {
   test("asks where to before it is resent to several, and resends to those that are ticked", async () => {
     const { read, post, addAlert, store } = await createWebFixture();
     const { id } = await addAlert({ deliveries: [{}] });
-    const alertPage = await read(`/alerts/${id}`);
-    expect(alertPage).toContain(`href="/alerts/${id}/resend"`);
-    expect(alertPage).not.toContain("Resend to all");
+    expectWords(await read(`/alerts/${id}`), `href="/alerts/${id}/resend"`, { not: "Resend to all" });
     const page = await read(`/alerts/${id}/resend`);
-    expect(page).toMatch(/name="destination" value="ops"/);
-    expect(page).toMatch(/name="destination" value="treasury"/);
+    expectWords(page, [/name="destination" value="ops"/, /name="destination" value="treasury"/]);
     const none = await post(`/alerts/${id}/resend`);
     expect(none.status).toBe(400);
     expect(await none.text()).toContain("Tick at least one destination");
@@ -127,8 +123,7 @@ describe("trying a destination", () => {
     const answer = await post("/destinations/ops/try");
     expect(answer.headers.get("location")).toBe("/destinations?tried=ops&result=fails");
     const page = await read("/destinations?tried=ops&result=fails");
-    expect(page).toMatch(/ops<\/bdi> still does not work: <bdi>bot was kicked/);
-    expect(page).toContain("tried again by itself");
+    expectWords(page, [/ops<\/bdi> still does not work: <bdi>bot was kicked/, "tried again by itself"]);
     expect(clock.now()).toBeGreaterThan(0);
     const forged = await get("/destinations?tried=nobody&result=Call+us");
     expect(await forged.text()).not.toContain("Call us");
@@ -139,8 +134,7 @@ describe("trying a destination", () => {
       probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
     });
     const answer = await post("/destinations/ops/try");
-    const page = await read(answer.headers.get("location") ?? "");
-    expect(page).toContain("did not answer as it should");
+    expect(await read(answer.headers.get("location") ?? "")).toContain("did not answer as it should");
   });
 
   test("one that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {

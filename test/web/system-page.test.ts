@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { RunningRelay } from "../../src/contract/operations.ts";
+import { expectWords } from "../support/expect-words.ts";
 import { createWebFixture, plain as wordsOf } from "../support/web-fixture.ts";
 
 const plain = (page: string) => wordsOf(page.replaceAll(/<\/?bdi>/g, ""));
@@ -30,8 +31,7 @@ it("requests that were turned away at the door are counted on the page of refuse
   const { read } = await createWebFixture({ doorRefusals: [...doorRefusals] });
   const page = plain(await read("/refused"));
   expect(page).toContain("Wrong address (404) 3 in 24 h, 1,204 since the start");
-  expect(page).toContain("A sender has an old secret, or somebody guesses.");
-  expect(page).not.toContain("Too large");
+  expectWords(page, "A sender has an old secret, or somebody guesses.", { not: "Too large" });
 });
 
 it("says which relays run on the log and what each does, and one line of one that runs alone", async () => {
@@ -71,7 +71,5 @@ it("says which relays run on the log and what each does, and one line of one tha
   const { data: status } = (await (await fixture.api("/api/status")).json()) as { data: { relay: object } };
   expect(status.relay).toMatchObject({ hearing });
   const alone = await createWebFixture({});
-  const ofOne = plain(await alone.read("/system"));
-  expect(ofOne).toContain("Relays This one alone:");
-  expect(ofOne).not.toContain("hear of each other");
+  expectWords(plain(await alone.read("/system")), "Relays This one alone:", { not: "hear of each other" });
 });
