@@ -18,11 +18,11 @@ const account = {
   updatedAt: "2026-01-02T00:00:00Z",
 };
 
-async function setUp(
-  answer: (request: SeenRequest, count: number) => FakeAnswer,
-  overrides: Partial<UpstreamClientOptions> = {},
-) {
-  const service = await startFakeService(answer);
+type Answer = (request: SeenRequest, count: number) => FakeAnswer;
+type Client = ReturnType<typeof createAlertingClient>;
+
+async function setUp(answer: Answer | FakeAnswer, overrides: Partial<UpstreamClientOptions> = {}) {
+  const service = await startFakeService(typeof answer === "function" ? answer : () => answer);
   const waits: number[] = [];
   const client = createAlertingClient({
     url: `${service.url}/`,
@@ -44,9 +44,25 @@ async function failure(promise: Promise<unknown>): Promise<AppError> {
   return thrown;
 }
 
+/** What a call comes to that must fail. Default: the one for the users. */
+async function fail(
+  answer: Answer | FakeAnswer,
+  call: (client: Client) => Promise<unknown> = (client) => client.listUsers(),
+  overrides: Partial<UpstreamClientOptions> = {},
+) {
+  const { client, waits, seen } = await setUp(answer, overrides);
+  const { code, message, hint, retryAfterMs } = await failure(call(client));
+  return { code, message, hint, retryAfterMs, waits: waits.length, calls: seen.map(({ method }) => method) };
+}
+
+const says = (words: string) => expect.stringContaining(words);
+const dataOf = (data: unknown): FakeAnswer => ({ json: { data } });
+
 describe("reading the account", () => {
+  const readAccount = async (data: unknown) => (await (await setUp(dataOf(data))).client.readAccount()).account;
+
   it("sends the key itself as Authorization, and no query or body", async () => {
-    const { client, seen } = await setUp(() => ({ json: { message: "authorized", data: account } }));
+    const { client, seen } = await setUp({ json: { message: "authorized", data: account } });
     const answer = await client.readAccount();
     expect(answer.message).toBe("authorized");
     expect(answer.account).toMatchObject({ accountName: "Desk", apiKeyExpiresAt: 1_800_000_000_000 });
@@ -55,35 +71,20 @@ describe("reading the account", () => {
     expect(seen[0]?.headers["x-api-key"]).toBeUndefined();
   });
 
-  it("takes a null or empty output configuration as none", async () => {
-    const { client } = await setUp((_, count) => ({
-      json: { data: { ...account, alertOutputs: count === 1 ? null : {} } },
-    }));
+  it("takes no outputs for none, whatever stands beside them, an id that is a number, and fields that no document names", async () => {
     const none = { webhookUrl: null, messengerChannelId: null };
-    expect((await client.readAccount()).account.alertOutputs).toEqual(none);
-    expect((await client.readAccount()).account.alertOutputs).toEqual(none);
-  });
-
-  it("takes whatever stands beside id and outputs, and an id that is a number", async () => {
+    for (const alertOutputs of [null, {}, { webhookUrl: "", messengerChannelId: null }])
+      expect((await readAccount({ ...account, alertOutputs })).alertOutputs).toEqual(none);
     const odd = { id: 12, accountName: ["x"], apiKeyHash: 7, apiKeyExpirationTimestamp: { never: true }, createdAt: 0 };
-    const outputs = { webhookUrl: "", messengerChannelId: null };
-    const { client } = await setUp(() => ({ json: { data: { ...odd, alertOutputs: outputs } } }));
-    const read = (await client.readAccount()).account;
-    expect(read).toMatchObject({ id: "12", alertOutputs: { webhookUrl: null, messengerChannelId: null } });
+    const read = await readAccount({ ...odd, alertOutputs: null, plan: "gold" });
+    expect(read).toMatchObject({ id: "12", plan: "gold" });
     expect([read.accountName, read.createdAt, read.apiKeyExpiresAt]).toEqual([undefined, undefined, undefined]);
   });
 
   it("refuses an answer that does not have the outputs, since somebody's URL could be overwritten", async () => {
     const { alertOutputs: _, ...rest } = account;
-    const { client } = await setUp(() => ({ json: { data: rest } }));
-    const error = await failure(client.readAccount());
-    expect(error.code).toBe("upstream_bad_answer");
-    expect(error.message).toContain("data.alertOutputs");
-  });
-
-  it("keeps fields that the document does not name", async () => {
-    const { client } = await setUp(() => ({ json: { data: { ...account, plan: "gold" } } }));
-    expect((await client.readAccount()).account).toMatchObject({ plan: "gold" });
+    const error = await fail(dataOf(rest), (client) => client.readAccount());
+    expect(error).toMatchObject({ code: "upstream_bad_answer", message: says("data.alertOutputs") });
   });
 });
 
@@ -97,71 +98,57 @@ describe("errors by cause", () => {
     [422, "upstream_rejected"],
     [302, "upstream_bad_answer"],
   ])("a %i is %s, sent once", async (status, code) => {
-    const { client, seen } = await setUp(() => ({
-      status,
-      json: { error: { message: `no, ${key} will not do` } },
-      headers: status === 302 ? { location: "http://127.0.0.1:1/" } : undefined,
-    }));
-    const error = await failure(client.readAccount());
-    expect(error.code).toBe(code);
+    const json = { error: { message: `no, ${key} will not do` } };
+    const headers: Record<string, string> = status === 302 ? { location: "http://127.0.0.1:1/" } : {};
+    const error = await fail({ status, json, headers }, (client) => client.readAccount());
+    expect(error).toMatchObject({ code, calls: ["GET"] });
     expect(error.message).toContain(`alerting: GET /account answered ${status}: no, *** will not do`);
-    expect(seen).toHaveLength(1);
   });
 
-  it.each([
-    ["an HTML page", { text: "<!doctype html><title>Sign in</title>", headers: { "content-type": "text/html" } }],
-    ["something that is not JSON", { text: "OK" }],
-    ["another shape (data: expected array", { json: { data: "x" } }],
-    ["another shape (the body: expected object", { text: "" }],
-    ["more than 100 bytes", { text: " ".repeat(200) }],
-  ])("%s instead of the documented answer is upstream_bad_answer", async (words, answer) => {
-    const { client } = await setUp(() => answer, { maxAnswerBytes: 100 });
-    const error = await failure(client.listUsers());
-    expect(error.code).toBe("upstream_bad_answer");
-    expect(error.message).toContain(words);
-  });
-
-  it("an HTML error page is named by its title", async () => {
-    const { client } = await setUp(
-      () => ({ status: 502, text: "<html><title>Bad\n gateway</title>", headers: { "content-type": "text/html" } }),
-      { retry: { attempts: 1 } },
-    );
-    const error = await failure(client.listUsers());
-    expect(error.code).toBe("upstream_failed");
-    expect(error.message).toContain('502: an HTML page, "Bad gateway"');
+  const html = { headers: { "content-type": "text/html" } };
+  const once = { retry: { attempts: 1 } };
+  const odd: UpstreamClientOptions["fetch"] = (_url, init) =>
+    Promise.reject(new TypeError(`bad header ${JSON.stringify(init?.headers)}`));
+  const small = { maxAnswerBytes: 100 };
+  const signIn = { text: "<!doctype html><title>Sign in</title>", ...html };
+  const badGateway = { status: 502, text: "<html><title>Bad\n gateway</title>", ...html };
+  const named = '502: an HTML page, "Bad gateway"';
+  const late = { timeoutMs: 30, ...once };
+  it.each<[string, FakeAnswer, Partial<UpstreamClientOptions>, string, string]>([
+    ["an HTML page", signIn, small, "upstream_bad_answer", "an HTML page"],
+    ["no JSON", { text: "OK" }, small, "upstream_bad_answer", "something that is not JSON"],
+    ["another shape", dataOf("x"), small, "upstream_bad_answer", "another shape (data: expected array"],
+    ["nothing", { text: "" }, small, "upstream_bad_answer", "another shape (the body: expected object"],
+    ["too much", { text: " ".repeat(200) }, small, "upstream_bad_answer", "more than 100 bytes"],
+    ["an HTML page of an error, which is named by its title", badGateway, once, "upstream_failed", named],
+    ["nothing in time", "hang", late, "upstream_unreachable", "no answer within 0.03 s"],
+    [
+      "a failure of another kind, of which nothing is shown",
+      "hang",
+      { fetch: odd, ...once },
+      "upstream_unreachable",
+      "",
+    ],
+  ])("%s instead of the documented answer is said as what it is", async (_what, answer, options, code, words) => {
+    expect(await fail(answer, undefined, options)).toMatchObject({ code, message: says(words) });
   });
 
   it("nobody listening is upstream_unreachable", async () => {
     const url = `http://127.0.0.1:${await findClosedPort()}`;
-    const { client, waits } = await setUp(() => "hang", { url });
-    const error = await failure(client.readAccount());
-    expect(error.code).toBe("upstream_unreachable");
-    expect(error.message).toMatch(/: connection refused$/);
-    expect(waits).toHaveLength(3);
-  });
-
-  it("a service that hangs is given up after the time limit", async () => {
-    const { client } = await setUp(() => "hang", { timeoutMs: 30, retry: { attempts: 1 } });
-    const error = await failure(client.readAccount());
-    expect(error.code).toBe("upstream_unreachable");
-    expect(error.message).toContain("no answer within 0.03 s");
+    const refused = { code: "upstream_unreachable", message: says("connection refused"), waits: 3 };
+    expect(await fail("hang", undefined, { url })).toMatchObject(refused);
+    // What never left is repeated, also where it changes something.
+    expect(await fail("hang", (client) => client.setAlertOutputs(wanted), { url })).toMatchObject(refused);
   });
 
   it("a call ends when asked to", async () => {
     const controller = new AbortController();
-    const { client } = await setUp(() => {
+    const stop = () => {
       controller.abort();
-      return "hang";
-    });
-    expect((await failure(client.readAccount({ signal: controller.signal }))).code).toBe("cancelled");
-  });
-
-  it("a fetch that fails in an unknown way shows nothing of the request", async () => {
-    const { client } = await setUp(() => "hang", {
-      fetch: (_url, init) => Promise.reject(new TypeError(`bad header ${JSON.stringify(init?.headers)}`)),
-      retry: { attempts: 1 },
-    });
-    expect((await failure(client.readAccount())).code).toBe("upstream_unreachable");
+      return "hang" as const;
+    };
+    const { code } = await fail(stop, (client) => client.readAccount({ signal: controller.signal }));
+    expect(code).toBe("cancelled");
   });
 });
 
@@ -171,7 +158,7 @@ describe("repeating a read", () => {
     ["a 429", { status: 429, text: "" }],
     ["a reset connection", "reset" as const],
   ])("happens after %s, with growing waits", async (_name, answer) => {
-    const { client, seen, waits } = await setUp((_request, count) => (count < 3 ? answer : { json: { data: [] } }));
+    const { client, seen, waits } = await setUp((_request, count) => (count < 3 ? answer : dataOf([])));
     expect(await client.listUsers()).toEqual([]);
     expect(seen).toHaveLength(3);
     expect(waits[1]).toBe(2 * (waits[0] ?? 0));
@@ -182,32 +169,28 @@ describe("repeating a read", () => {
     ["a date", "Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
     ["neither: as usual", "not before 2030", expect.any(Number)],
   ])("obeys Retry-After in full, given as %s", async (_how, text, wait) => {
-    const { client, waits } = await setUp(
-      (_request, count) =>
-        count === 1 ? { status: 503, text: "", headers: { "retry-after": text } } : { json: { data: [] } },
-      { now: () => Date.UTC(2026, 10, 21, 12, 0, 0) },
-    );
+    const later = { status: 503, text: "", headers: { "retry-after": text } };
+    const now = () => Date.UTC(2026, 10, 21, 12, 0, 0);
+    const { client, waits } = await setUp((_request, count) => (count === 1 ? later : dataOf([])), { now });
     await client.listUsers();
     expect(waits).toEqual([wait]);
   });
 
   it("gives up rather than come back before a long Retry-After, and says when", async () => {
-    const { client, waits, seen } = await setUp(() => ({ status: 429, text: "", headers: { "retry-after": "3600" } }));
-    const error = await failure(client.listUsers());
-    expect(error.code).toBe("upstream_rate_limited");
-    expect(error.retryAfterMs).toBe(3_600_000);
-    expect(error.hint).toContain("3600 s");
-    expect([waits.length, seen.length]).toEqual([0, 1]);
+    const error = await fail({ status: 429, text: "", headers: { "retry-after": "3600" } });
+    expect(error).toMatchObject({ code: "upstream_rate_limited", retryAfterMs: 3_600_000, hint: says("3600 s") });
+    expect(error).toMatchObject({ waits: 0, calls: ["GET"] });
   });
 });
 
+const wanted = { webhookUrl: "https://relay.example/hooks/s", messengerChannelId: null };
+
 describe("setting the outputs", () => {
-  const wanted = { webhookUrl: "https://relay.example/hooks/s", messengerChannelId: null };
+  const set = (client: Client) => client.setAlertOutputs(wanted);
 
   it("sends only what is to change", async () => {
-    const { client, seen } = await setUp(() => ({
-      json: { data: { alertOutputs: { ...account.alertOutputs, webhookUrl: null }, message: "updated" } },
-    }));
+    const data = { alertOutputs: { ...account.alertOutputs, webhookUrl: null }, message: "updated" };
+    const { client, seen } = await setUp(dataOf(data));
     const answer = await client.setAlertOutputs({ webhookUrl: null });
     expect(answer).toMatchObject({ message: "updated", confirmedBy: "answer" });
     expect(seen).toMatchObject([{ method: "PUT", path: "/account", body: '{"webhookUrl":null}' }]);
@@ -220,74 +203,44 @@ describe("setting the outputs", () => {
     ["the answer is unreadable", { text: "done!" }],
   ])("is sent once and read back when %s", async (_name, answer) => {
     const { client, seen } = await setUp(({ method }) =>
-      method === "PUT" ? answer : { json: { data: { ...account, alertOutputs: wanted } } },
+      method === "PUT" ? answer : dataOf({ ...account, alertOutputs: wanted }),
     );
-    expect(await client.setAlertOutputs(wanted)).toEqual({ alertOutputs: wanted, confirmedBy: "read-back" });
+    expect(await set(client)).toEqual({ alertOutputs: wanted, confirmedBy: "read-back" });
     expect(seen.map(({ method }) => method)).toEqual(["PUT", "GET"]);
   });
 
-  it("says so when the change was not made", async () => {
-    const { client, seen } = await setUp(({ method }) => (method === "PUT" ? "reset" : { json: { data: account } }));
-    const error = await failure(client.setAlertOutputs(wanted));
-    expect(error.code).toBe("upstream_unreachable");
-    expect(error.message).toContain("the outputs are not changed");
-    expect(seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  it("says so when the change was not made, and when nobody can know", async () => {
+    const lost = await fail(({ method }) => (method === "PUT" ? "reset" : dataOf(account)), set);
+    expect(lost).toMatchObject({ code: "upstream_unreachable", message: says("the outputs are not changed") });
+    expect(lost.calls.filter((method) => method === "PUT")).toHaveLength(1);
+    expect((await fail("reset", set)).message).toContain("is not known");
   });
 
-  it("says so when nobody can know", async () => {
-    const { client } = await setUp(() => "reset");
-    expect((await failure(client.setAlertOutputs(wanted))).message).toContain("is not known");
-  });
-
-  it("repeats what never left", async () => {
-    const url = `http://127.0.0.1:${await findClosedPort()}`;
-    const { client, waits } = await setUp(() => "hang", { url });
-    expect((await failure(client.setAlertOutputs(wanted))).message).toContain("connection refused");
-    expect(waits).toHaveLength(3);
-  });
-
-  it.each([[429], [400], [403]])("does not repeat after a %i", async (status) => {
-    const { client, seen } = await setUp(() => ({ status, text: "no" }));
-    await failure(client.setAlertOutputs(wanted));
-    expect(seen).toHaveLength(1);
-  });
-
-  it("refuses a channel id without a minus before asking", async () => {
-    const { client, seen } = await setUp(() => "reset");
-    expect((await failure(client.setAlertOutputs({ messengerChannelId: "100" }))).code).toBe("usage");
-    expect(seen).toHaveLength(0);
+  it("does not repeat after a refusal, and refuses a channel id without a minus before asking", async () => {
+    for (const status of [429, 400, 403]) expect((await fail({ status, text: "no" }, set)).calls).toHaveLength(1);
+    const minus = await fail("reset", (client) => client.setAlertOutputs({ messengerChannelId: "100" }));
+    expect(minus).toMatchObject({ code: "usage", calls: [] });
   });
 });
 
-describe("lists", () => {
-  it("travel comma-separated, addresses in lower case, keys as they are", async () => {
-    const { client, seen } = await setUp(() => ({ json: { data: [{ key: "k" }] } }));
-    await client.listMetrics({
-      chainId: "eth",
-      page: 2,
-      tokenAddresses: ["0xAB", "0xCD"],
-      poolAddresses: ["0xEF"],
-      keys: ["eth_Token&1", "b"],
-    });
-    expect(seen[0]?.target).toBe(
-      "/metrics?chainId=eth&page=2&tokenAddresses=0xab,0xcd&poolAddresses=0xef&keys=eth_Token%261,b",
-    );
-  });
-
-  it("leave out what is not asked for", async () => {
-    const { client, seen } = await setUp(() => ({ json: { data: [] } }));
-    await client.listTokens({ chainId: "eth", addresses: [] });
-    await client.listUsers({ ids: ["a", "b"] });
-    await client.listSubscriptions();
-    expect(seen.map(({ target }) => target)).toEqual(["/tokens?chainId=eth", "/users?ids=a,b", "/subscriptions"]);
-  });
+it("lists travel comma-separated, addresses in lower case, keys as they are, and without what is not asked for", async () => {
+  const { client, seen } = await setUp((_request, count) => dataOf(count === 1 ? [{ key: "k" }] : []));
+  const of = { tokenAddresses: ["0xAB", "0xCD"], poolAddresses: ["0xEF"], keys: ["eth_Token&1", "b"] };
+  await client.listMetrics({ chainId: "eth", page: 2, ...of });
+  await client.listTokens({ chainId: "eth", addresses: [] });
+  await client.listUsers({ ids: ["a", "b"] });
+  await client.listSubscriptions();
+  expect(seen.map(({ target }) => target)).toEqual([
+    "/metrics?chainId=eth&page=2&tokenAddresses=0xab,0xcd&poolAddresses=0xef&keys=eth_Token%261,b",
+    "/tokens?chainId=eth",
+    "/users?ids=a,b",
+    "/subscriptions",
+  ]);
 });
 
 describe("metric history", () => {
   it("asks in Unix seconds and reads instants as epoch milliseconds", async () => {
-    const { client, seen } = await setUp(() => ({
-      json: { data: { key: "k", points: [{ timestamp: 1_700_000_000, value: 5 }] } },
-    }));
+    const { client, seen } = await setUp(dataOf({ key: "k", points: [{ timestamp: 1_700_000_000, value: 5 }] }));
     const history = await client.readHistory({ key: "k", fromAt: 1_999, toAt: 2_001, granularity: "1h" });
     expect(history.points).toEqual([{ timestamp: 1_700_000_000, value: 5, at: 1_700_000_000_000 }]);
     expect(seen.map(({ target }) => target)).toEqual([
@@ -296,7 +249,7 @@ describe("metric history", () => {
   });
 
   /** A service with one record an hour, of 2023-11-14 22:13:20 and the two hours before, in the given unit. */
-  function hourly(unitMs: number, answerEmpty: FakeAnswer = { json: { data: { key: "k", points: [] } } }) {
+  function hourly(unitMs: number, answerEmpty: FakeAnswer = dataOf({ key: "k", points: [] })) {
     const instants = [lastAt - 2 * hourMs, lastAt - hourMs, lastAt];
     return ({ query }: SeenRequest): FakeAnswer => {
       const from = query.fromTimestamp === undefined ? 0 : Number(query.fromTimestamp) * unitMs;
@@ -304,7 +257,7 @@ describe("metric history", () => {
       const points = instants
         .filter((at) => from <= at && at <= to)
         .map((at) => ({ timestamp: at / unitMs, value: 1 }));
-      return points.length === 0 ? answerEmpty : { json: { data: { key: "k", points } } };
+      return points.length === 0 ? answerEmpty : dataOf({ key: "k", points });
     };
   }
   const hourMs = 3_600_000;
@@ -326,41 +279,32 @@ describe("metric history", () => {
     expect(first.points.map(({ at }) => at)).toEqual([lastAt - 2 * hourMs]);
   });
 
-  it("finds the unit out once", async () => {
+  it("finds the unit out once, also by a history without a range", async () => {
     const { client, seen } = await setUp(hourly(1));
     await client.readHistory(lastHour);
     const asked = seen.length;
     await client.readHistory(lastHour);
     expect(seen.length - asked).toBe(1);
     expect(seen.at(-1)?.query).toMatchObject({ fromTimestamp: String(lastAt - hourMs) });
+    const other = await setUp(hourly(1));
+    await other.client.readHistory({ key: "k" });
+    await other.client.readHistory(lastHour);
+    expect(other.seen).toHaveLength(2);
   });
 
-  it("learns the unit from a history without a range too", async () => {
-    const { client, seen } = await setUp(hourly(1));
-    await client.readHistory({ key: "k" });
-    await client.readHistory(lastHour);
-    expect(seen).toHaveLength(2);
-  });
-
-  it("does not take a refused key for a refused range", async () => {
-    const { client, seen } = await setUp(() => ({ status: 401, text: "" }));
-    expect((await failure(client.readHistory(lastHour))).code).toBe("upstream_unauthorized");
-    expect(seen).toHaveLength(1);
-  });
-
-  it("takes an empty range for empty when the service counts in seconds", async () => {
+  it("takes an empty range for empty when the service counts in seconds, and a refusal for what it is", async () => {
     const { client } = await setUp(hourly(1000));
     const before = { key: "k", fromAt: lastAt - 9 * hourMs, toAt: lastAt - 8 * hourMs };
     expect((await client.readHistory(before)).points).toEqual([]);
-  });
-
-  it("says why the range was refused, not what finding out the unit met", async () => {
-    const { client } = await setUp(({ query }) =>
-      query.fromTimestamp === undefined
-        ? { status: 404, text: "unknown key" }
-        : { status: 400, text: "unknown granularity" },
-    );
-    expect((await failure(client.readHistory(lastHour))).message).toContain("unknown granularity");
+    const ofKey = await fail({ status: 401, text: "" }, (one) => one.readHistory(lastHour));
+    expect(ofKey).toMatchObject({ code: "upstream_unauthorized", calls: ["GET"] });
+    // Why the range was refused, not what finding out the unit met.
+    const [noKey, noStep] = [
+      { status: 404, text: "unknown key" },
+      { status: 400, text: "unknown granularity" },
+    ];
+    const answer: Answer = ({ query }) => (query.fromTimestamp === undefined ? noKey : noStep);
+    expect((await fail(answer, (one) => one.readHistory(lastHour))).message).toContain("unknown granularity");
   });
 });
 
@@ -379,15 +323,13 @@ describe("walking all metrics", () => {
   }
 
   /** A service whose pages count from 1. */
-  const fromOne = (read: (page: number) => FakeAnswer) => (page: number) =>
-    page === 0 ? { json: { data: [] } } : read(page);
+  const fromOne = (read: (page: number) => FakeAnswer) => (page: number) => (page === 0 ? dataOf([]) : read(page));
 
-  const metrics = (page: number, size: number): FakeAnswer => ({ json: { data: pageOf(page, size) } });
+  const metrics = (page: number, size: number) => dataOf(pageOf(page, size));
   const moving = (page: number) => pageOf(page, 100).map((metric) => ({ ...metric, value: Math.random() }));
   /** The last metric of each page comes on the next once more. */
   const overlapping = (page: number) => [...pageOf(page - 1, 100).slice(-1), ...pageOf(page, 99)];
   const gone = { status: 404, text: "" };
-  const list = (data: object[]): FakeAnswer => ({ json: { data } });
 
   type Walk = [string, (page: number) => FakeAnswer, { sizes: number[]; end: string }];
   it.each<Walk>([
@@ -398,7 +340,7 @@ describe("walking all metrics", () => {
     ],
     [
       "takes a page 0 of which one metric has moved on to page 1 for a page of its own",
-      (page) => list(page < 2 ? [...(page === 1 ? pageOf(0, 1) : []), ...pageOf(page, 50)] : []),
+      (page) => dataOf(page < 2 ? [...(page === 1 ? pageOf(0, 1) : []), ...pageOf(page, 50)] : []),
       { sizes: [50, 51], end: "empty" },
     ],
     [
@@ -413,12 +355,12 @@ describe("walking all metrics", () => {
     ],
     [
       "knows a repeated page by its keys when the values have moved, and when it came back shorter",
-      fromOne((page) => list(moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0))),
+      fromOne((page) => dataOf(moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0))),
       { sizes: [100, 100], end: "repeated" },
     ],
     [
       "goes on past a page that overlaps the one before",
-      fromOne((page) => list(page > 3 ? [] : overlapping(page))),
+      fromOne((page) => dataOf(page > 3 ? [] : overlapping(page))),
       { sizes: [100, 100, 100], end: "empty" },
     ],
     [
@@ -448,34 +390,27 @@ describe("walking all metrics", () => {
     ["is refused", { status: 400, text: "page must be positive" }, 1],
     ["is not there", { status: 404, text: "" }, 1],
     ["makes the service fail", { status: 500, text: "offset must not be negative" }, 4],
-    ["is empty", { json: { data: [] } }, 1],
+    ["is empty", dataOf([]), 1],
     ["is answered by a web page", { text: "<!doctype html><title>Oops</title>" }, 1],
     ["is unauthorized", { status: 401, text: "" }, 1],
     ["is forbidden", { status: 403, text: "" }, 1],
-    ["is page 1 once more", { json: { data: pageOf(1, 100) } }, 1],
-    ["is page 1 with a metric that is new", { json: { data: [{ key: "new" }, ...pageOf(1, 99)] } }, 1],
+    ["is page 1 once more", metrics(1, 100), 1],
+    ["is page 1 with a metric that is new", dataOf([{ key: "new" }, ...pageOf(1, 99)]), 1],
   ])("reads every metric once where page 0 %s", async (_name, zero, tries) => {
-    const result = await walk((page) => (page === 0 ? zero : { json: { data: pageOf(page, page > 2 ? 0 : 100) } }));
+    const result = await walk((page) => (page === 0 ? zero : metrics(page, page > 2 ? 0 : 100)));
     const asked = [1, ...Array<number>(tries).fill(0), 2, 3];
     expect(result).toEqual({ sizes: [100, 100], end: "empty", asked });
   });
 
-  it("says what page 1 met where page 0 is refused as well", async () => {
+  it("takes neither a refusal nor a failure for a list that has no such page", async () => {
     const refused = walk((page) => ({ status: 400, text: `page ${page}: unknown chain` }));
     expect((await failure(refused)).message).toContain("page 1: unknown chain");
-  });
-
-  it("does not take a service that fails for one that has no page 0", async () => {
-    const failing = walk((page) => (page === 1 ? { status: 500, text: "" } : { json: { data: pageOf(page, 1) } }));
+    const failing = walk((page) => (page === 1 ? { status: 500, text: "" } : metrics(page, 1)));
     expect((await failure(failing)).code).toBe("upstream_failed");
   });
 
-  it("does not take a refused first page for an empty list", async () => {
-    expect((await failure(walk(() => ({ status: 400, text: "unknown chain" })))).message).toContain("unknown chain");
-  });
-
   it("ends at the limit of a service that never does, and can begin at page 0", async () => {
-    const result = await walk((page) => ({ json: { data: pageOf(page, 1) } }), { firstPage: 0, maxPages: 3 });
+    const result = await walk((page) => metrics(page, 1), { firstPage: 0, maxPages: 3 });
     expect(result).toEqual({ sizes: [1, 1, 1], end: "limit", asked: [0, 1, 2] });
   });
 });
@@ -499,7 +434,7 @@ describe("taking whatever can be read", () => {
       unread: 4,
     };
     for (const data of [{ key: 7, points }, points]) {
-      const { client } = await setUp(() => ({ json: { data } }));
+      const { client } = await setUp(dataOf(data));
       expect(await client.lookAtRecords({ key: "a", fromAt: 1 })).toEqual(read);
     }
   });
@@ -511,14 +446,14 @@ describe("taking whatever can be read", () => {
       [{ count: 3 }, 3],
       [{}, undefined],
     ] as const) {
-      const { client } = await setUp(() => ({ json: { data: entries, ...extra } }));
+      const { client } = await setUp({ json: { data: entries, ...extra } });
       expect(await client.lookAtSubscriptions()).toEqual({ entries, total });
     }
   });
 
   it("an answer that is none at all is refused", async () => {
-    for (const answer of [{ text: "<html><title>502</title>" }, { json: { data: "none" } }] as const) {
-      const { client } = await setUp(() => answer);
+    for (const answer of [{ text: "<html><title>502</title>" }, dataOf("none")] as const) {
+      const { client } = await setUp(answer);
       for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })]) {
         expect((await failure(call)).code).toBe("upstream_bad_answer");
       }
@@ -532,7 +467,7 @@ it("rests between its tries, whoever makes them", async () => {
   const { client } = await setUp(
     () => {
       at.push(now);
-      return at.length === 2 ? { status: 502, text: "" } : { json: { data: [] } };
+      return at.length === 2 ? { status: 502, text: "" } : dataOf([]);
     },
     {
       restMs: 200,
