@@ -2,8 +2,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
 import { Histogram } from "../../src/ground/numbers/figures.ts";
-import { formatMetrics } from "../../src/operations/metrics.ts";
-import { judged } from "../../src/vendors/verdict.ts";
+import { metricsText } from "../support/metrics.ts";
 import { codeSpans, readText, tableRows } from "./documents.ts";
 
 interface Panel {
@@ -40,26 +39,12 @@ function labelsInUse(): Map<string, Set<string>> {
   delivery.seconds.observe({ destination: "ops", severity: "critical" }, 1);
   const senderLag = new Histogram([1]);
   senderLag.observe({ source: "hook" }, 1);
-  const text = formatMetrics({
+  const text = metricsText({
     sources: [{ name: "desk", accepted: 1, refused: { wrong_signature: 1 }, checks: [] }],
     watches: [{ name: "account", verdict: "well", summary: "", troubles: [] }],
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [
-      judged({
-        name: "ops",
-        channel: "webhook",
-        recipients: [],
-        health: "ok",
-        reason: "",
-        definedAt: "",
-        counts: { sent: 1 },
-      }),
-    ],
     delivery,
     routing: { givenUp: 0, repeats: 0, senderLag },
     silence: [{ watch: "all", state: "quiet", quietMs: 1 } as never],
-    now: 0,
   });
   const found = new Map<string, Set<string>>();
   for (const [, name = "", labels = ""] of text.matchAll(/^(tocsin_\w+)\{([^}]*)\}/gm)) {

@@ -20,11 +20,9 @@ import {
 import { sourceSchema } from "../../src/config/sources.ts";
 import { type Variable, variables } from "../../src/config/variables.ts";
 import { routes } from "../../src/contract/api.ts";
-import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
-import { Histogram } from "../../src/ground/numbers/figures.ts";
-import { formatMetrics } from "../../src/operations/metrics.ts";
 import { vendors } from "../../src/vendors/index.ts";
 import { createTestContext } from "../support/cli.ts";
+import { metricsOfAll } from "../support/metrics.ts";
 import { readText } from "./documents.ts";
 
 /** The page with these rows in the table whose header begins with this cell. `npx vitest run test/docs -u` writes it. */
@@ -134,31 +132,13 @@ test.each([
   await expect(page).toMatchFileSnapshot(`../../docs/${name}.md`);
 });
 
-test("docs/monitoring.md has every metric with its text", async () => {
-  const text = formatMetrics({
-    sources: [
-      {
-        name: "desk",
-        accepted: 0,
-        checks: [],
-        refused: {},
-        account: { canPutBack: false, answer: { at: 0, keyExpiresAt: 0 } },
-      },
-    ],
-    watches: [{ name: "account", verdict: "well", summary: "", troubles: [], lookedAt: 0 }],
-    keyExpiresAt: 0,
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [],
-    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
-    spool: { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 0, damagedFiles: [] },
-    delivery: new DeliveryFigures(),
-    pictures: { joined: 0, linked: 0, fetched: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
-    silence: [],
-    canary: { schedule: "every 1 h", state: "works", nextAt: 0 },
-    now: 0,
-  });
-  const rows = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help = ""]) => [
+test("docs/monitoring.md has every metric with its text, which says whether it is of this relay or the same on every one", async () => {
+  const text = metricsOfAll();
+  const helps = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = "", help = ""]) => ({ name, help }));
+  expect(helps.filter(({ help }) => /this relay/.test(help) === /the same on every relay/.test(help))).toEqual([]);
+  const shared = helps.filter(({ help }) => help.includes("the same on every relay")).map(({ name }) => name);
+  expect(shared.filter((name) => name.endsWith("_total"))).toEqual([]);
+  const rows = helps.map(({ name, help }) => [
     `\`${name}\``,
     help
       .replace(" (the same on every relay)", " (=)")

@@ -1,43 +1,13 @@
 import { expect, it } from "vitest";
-import type {
-  CanaryView,
-  DestinationView,
-  MarketServiceView,
-  SilenceView,
-  SourceView,
-  SpoolView,
-  WatchView,
-} from "../../src/contract/operations.ts";
+import type { SilenceView } from "../../src/contract/operations.ts";
 import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
 import type { DueDelivery } from "../../src/core/delivery-job.ts";
-import type { PictureResult } from "../../src/core/picture-outcome.ts";
 import { Histogram } from "../../src/ground/numbers/figures.ts";
-import { formatMetrics } from "../../src/operations/metrics.ts";
-import { judged } from "../../src/vendors/verdict.ts";
-import { codeSpans, readText, tableRows } from "../docs/documents.ts";
 import { expectWords } from "../support/expect-words.ts";
-
-function view(name: string, channel: DestinationView["channel"]): DestinationView {
-  return judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });
-}
+import { metricsText as textOf, destinationView as view } from "../support/metrics.ts";
 
 function sentAlert(severity: DueDelivery["severity"], receivedAt: number, purpose: DueDelivery["purpose"] = "alert") {
   return { purpose, severity, receivedAt } as DueDelivery;
-}
-
-function textOf(more: Partial<Parameters<typeof formatMetrics>[0]> = {}): string {
-  return formatMetrics({
-    sources: [],
-    watches: [],
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [view("ops", "webhook")],
-    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
-    delivery: new DeliveryFigures(),
-    silence: [],
-    now: 0,
-    ...more,
-  });
 }
 
 it.each([
@@ -88,26 +58,6 @@ it("labels destinations by name, and chats of the environment by their place ins
   expect(text).toContain('tocsin_refused_messages_total{destination="telegram:2"} 1');
   expect(text).toContain('tocsin_attempts_total{destination="telegram:2",outcome="rejected",reason="too_long"} 1');
   expectWords(text, 'tocsin_delivery_seconds_count{destination="telegram:1",severity="critical"} 1', { not: "-100" });
-});
-
-it("says of each figure whether it is of this relay or the same on every one", async () => {
-  const account = { answer: { keyExpiresAt: 1 } } as SourceView["account"];
-  const text = textOf({
-    sources: [{ name: "github", accepted: 1, refused: {}, account } as SourceView],
-    watches: [{ name: "account", verdict: "well", lookedAt: 0 } as WatchView],
-    silence: [{ watch: "all", state: "quiet", quietMs: 1 } as unknown as SilenceView],
-    market: [{ interface: "alerting", calls: { made: 1 } } as MarketServiceView],
-    pictures: { joined: 1 } as Record<PictureResult, number>,
-    canary: { state: "works" } as unknown as CanaryView,
-    spool: { alerts: 1, bytes: 1, maxBytes: 1 } as SpoolView,
-    keyExpiresAt: 1,
-  });
-  const helps = [...text.matchAll(/^# HELP (tocsin_\w+) (.*)$/gm)].map(([, name = "", help = ""]) => ({ name, help }));
-  const documented = tableRows(readText("docs/monitoring.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
-  expect(helps.map(({ name }) => name).sort()).toEqual(documented.sort());
-  expect(helps.filter(({ help }) => /this relay/.test(help) === /the same on every relay/.test(help))).toEqual([]);
-  const shared = helps.filter(({ help }) => help.includes("the same on every relay")).map(({ name }) => name);
-  expect(shared.filter((name) => name.endsWith("_total"))).toEqual([]);
 });
 
 it("counts how long alerts took by destination and severity as Prometheus does, and no resends, notices or tests", () => {
