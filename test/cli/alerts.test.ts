@@ -147,36 +147,34 @@ describe("a token whose symbol was learned after its alert came", () => {
   });
 });
 
-describe("a part of an id", () => {
-  it("stands for the one alert whose id ends or begins so, in every command", async () => {
-    const world = await createRelayWorld();
-    const { id } = await world.send({ title: "One", severity: "critical" });
-    const short = id.slice(-8).toUpperCase();
-    for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
-      expect((await world.data(`alerts show ${part}`)).id).toBe(id);
-    }
-    expect(await world.data(`alerts resend ${short} --to desk`)).toHaveLength(1);
-    expect((await world.run(`alerts release ${short}`)).stdout).toContain("Nothing to release");
-    expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "One" } }]);
-    // A file is meant rather than an alert.
-    writeFileSync(join(world.dataDir, short), '{"title":"From a file"}');
-    expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "From a file" } }]);
-    await world.stopRelay();
-    expect((await world.data(`alerts show ${short}`)).id).toBe(id);
-  });
+it("a part of an id stands for the one alert whose id ends or begins so, in every command", async () => {
+  const world = await createRelayWorld();
+  const { id } = await world.send({ title: "One", severity: "critical" });
+  const short = id.slice(-8).toUpperCase();
+  for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
+    expect((await world.data(`alerts show ${part}`)).id).toBe(id);
+  }
+  expect(await world.data(`alerts resend ${short} --to desk`)).toHaveLength(1);
+  expect((await world.run(`alerts release ${short}`)).stdout).toContain("Nothing to release");
+  expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "One" } }]);
+  // A file is meant rather than an alert.
+  writeFileSync(join(world.dataDir, short), '{"title":"From a file"}');
+  expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "From a file" } }]);
+  await world.stopRelay();
+  expect((await world.data(`alerts show ${short}`)).id).toBe(id);
+});
 
-  it("is refused with the alerts that it may mean, and where there is none", async () => {
-    const world = await createRelayWorld();
-    const ids = await world.post([{ title: "One" }, { title: "Two" }]);
-    await world.ended(ids[1] ?? "");
-    const several = await world.run(["alerts", "show", (ids[0] ?? "").slice(0, 8)]);
-    expect(several.status).toBe(2);
-    expect(several.stderr).toMatch(/matches several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
-    for (const id of ids) expect(several.stderr).toContain(id);
-    const none = await world.run("alerts resend eeeeeeeeeeee --yes --json");
-    expect(none.status).toBe(1);
-    expect(none.json().error).toMatchObject({ code: "not_found", message: expect.stringContaining("eeeeeeeeeeee") });
-  });
+it("a part of an id is refused with the alerts that it may mean, and where there is none", async () => {
+  const world = await createRelayWorld();
+  const ids = await world.post([{ title: "One" }, { title: "Two" }]);
+  await world.ended(ids[1] ?? "");
+  const several = await world.run(["alerts", "show", (ids[0] ?? "").slice(0, 8)]);
+  expect(several.status).toBe(2);
+  expect(several.stderr).toMatch(/matches several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
+  for (const id of ids) expect(several.stderr).toContain(id);
+  const none = await world.run("alerts resend eeeeeeeeeeee --yes --json");
+  expect(none.status).toBe(1);
+  expect(none.json().error).toMatchObject({ code: "not_found", message: expect.stringContaining("eeeeeeeeeeee") });
 });
 
 describe("alerts release", () => {

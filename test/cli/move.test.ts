@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -30,57 +30,55 @@ async function makeAddress(): Promise<string> {
   return url.href;
 }
 
-describe("move", () => {
-  it("takes the address of DATABASE_URL, of standard input or of the command line, and shows no password", async () => {
-    for (const way of ["environment", "standard input", "command line"]) {
-      const [dataDir, url] = [writeLog(), await makeAddress()];
-      const env = { DATA_DIR: dataDir, ...(way === "environment" && { DATABASE_URL: url }) };
-      const value = { environment: [], "standard input": ["-"], "command line": [url] }[way] ?? [];
-      const run = await runTocsin(["move", "--to", ...value], { env, cwd: dataDir, stdin: stdinOf(`${url}\n`) });
-      expect(run.status).toBe(0);
-      expect(run.stdout).toMatch(/in it +20 alerts in \d+ requests, \d+ deliveries with \d+ attempts\n/);
-      expectWords(run.stdout, [/compared +19 tables, each row on both sides: the same/, /next +set DATABASE_URL/]);
-      expect(run.stdout + run.stderr).not.toContain(password);
-      expect(await runSql(url, "SELECT count(*)::integer AS alerts FROM alerts")).toEqual([{ alerts: 20 }]);
-      expect(existsSync(join(dataDir, "tocsin.db"))).toBe(false);
-    }
-  });
+it("move takes the address of DATABASE_URL, of standard input or of the command line, and shows no password", async () => {
+  for (const way of ["environment", "standard input", "command line"]) {
+    const [dataDir, url] = [writeLog(), await makeAddress()];
+    const env = { DATA_DIR: dataDir, ...(way === "environment" && { DATABASE_URL: url }) };
+    const value = { environment: [], "standard input": ["-"], "command line": [url] }[way] ?? [];
+    const run = await runTocsin(["move", "--to", ...value], { env, cwd: dataDir, stdin: stdinOf(`${url}\n`) });
+    expect(run.status).toBe(0);
+    expect(run.stdout).toMatch(/in it +20 alerts in \d+ requests, \d+ deliveries with \d+ attempts\n/);
+    expectWords(run.stdout, [/compared +19 tables, each row on both sides: the same/, /next +set DATABASE_URL/]);
+    expect(run.stdout + run.stderr).not.toContain(password);
+    expect(await runSql(url, "SELECT count(*)::integer AS alerts FROM alerts")).toEqual([{ alerts: 20 }]);
+    expect(existsSync(join(dataDir, "tocsin.db"))).toBe(false);
+  }
+});
 
-  it("says with --json what it has moved, and goes back into an empty folder", async () => {
-    const [dataDir, url, back] = [writeLog(), await makeAddress(), makeTempFolder()];
-    const given = { env: { DATA_DIR: dataDir, DATABASE_URL: url }, cwd: dataDir };
-    const there = (await runTocsin(["move", "--to", "--json"], given)).json().data;
-    const alerts = { name: "alerts", rows: 20, digest: expect.stringMatching(/^\w{64}$/) };
-    const kept = expect.stringContaining("before-move");
-    expect(there).toMatchObject({ direction: "to", dataDir, isResumed: false, kept });
-    expect(there.tables).toContainEqual(alerts);
-    const env = { DATA_DIR: back, DATABASE_URL: url };
-    const moved = (await runTocsin(["move", "--from", "--json"], { env, cwd: back })).json().data;
-    expect(moved).toMatchObject({ direction: "from", kept: null, tables: there.tables });
-    const store = openLocalStore({ path: join(back, "tocsin.db"), ballastBytes: 0 });
-    expect((await store.countAlerts()).kept).toBe(20);
-    await store.close();
-    const refused = await runTocsin(["status"], { env, cwd: back });
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("was moved to SQLite in") });
-    const elsewhere = { ...env, DATA_DIR: makeTempFolder() };
-    expect((await runTocsin(["move", "--from", "--cancel"], { env: elsewhere, cwd: back })).status).toBe(0);
-    expect((await runTocsin(["alerts", "list"], { env, cwd: back })).status).toBe(0);
-  });
+it("move says with --json what it has moved, and goes back into an empty folder", async () => {
+  const [dataDir, url, back] = [writeLog(), await makeAddress(), makeTempFolder()];
+  const given = { env: { DATA_DIR: dataDir, DATABASE_URL: url }, cwd: dataDir };
+  const there = (await runTocsin(["move", "--to", "--json"], given)).json().data;
+  const alerts = { name: "alerts", rows: 20, digest: expect.stringMatching(/^\w{64}$/) };
+  const kept = expect.stringContaining("before-move");
+  expect(there).toMatchObject({ direction: "to", dataDir, isResumed: false, kept });
+  expect(there.tables).toContainEqual(alerts);
+  const env = { DATA_DIR: back, DATABASE_URL: url };
+  const moved = (await runTocsin(["move", "--from", "--json"], { env, cwd: back })).json().data;
+  expect(moved).toMatchObject({ direction: "from", kept: null, tables: there.tables });
+  const store = openLocalStore({ path: join(back, "tocsin.db"), ballastBytes: 0 });
+  expect((await store.countAlerts()).kept).toBe(20);
+  await store.close();
+  const refused = await runTocsin(["status"], { env, cwd: back });
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("was moved to SQLite in") });
+  const elsewhere = { ...env, DATA_DIR: makeTempFolder() };
+  expect((await runTocsin(["move", "--from", "--cancel"], { env: elsewhere, cwd: back })).status).toBe(0);
+  expect((await runTocsin(["alerts", "list"], { env, cwd: back })).status).toBe(0);
+});
 
-  it("refuses what it cannot know or read, with a word about it", async () => {
-    const cwd = makeTempFolder();
-    const run = (argv: string[], env = {}) => runTocsin(["move", ...argv], { env: { DATA_DIR: cwd, ...env }, cwd });
-    expect(await run([])).toMatchObject({ status: 2, stderr: expect.stringContaining("--to or --from") });
-    expect(await run(["--to"])).toMatchObject({ status: 2, stderr: expect.stringContaining("DATABASE_URL") });
-    expect((await run(["--to", "--from"], { DATABASE_URL: "postgres://x@127.0.0.1:1/x" })).status).toBe(2);
-    const bad = await run(["--to", `mysql://x:${password}@127.0.0.1/x`]);
-    expect(bad).toMatchObject({ status: 2, stderr: expect.stringContaining("not the address") });
-    const away = await run(["--to", `postgres://x:${password}@127.0.0.1:1/x`]);
-    expect(away).toMatchObject({ status: 1, stderr: expect.stringContaining("connection refused") });
-    expect(bad.stderr + away.stderr).not.toContain(password);
-    const none = await run(["--to"], { DATABASE_URL: await makeAddress() });
-    expect(none).toMatchObject({ status: 1, stderr: expect.stringContaining("no log of SQLite") });
-  });
+it("move refuses what it cannot know or read, with a word about it", async () => {
+  const cwd = makeTempFolder();
+  const run = (argv: string[], env = {}) => runTocsin(["move", ...argv], { env: { DATA_DIR: cwd, ...env }, cwd });
+  expect(await run([])).toMatchObject({ status: 2, stderr: expect.stringContaining("--to or --from") });
+  expect(await run(["--to"])).toMatchObject({ status: 2, stderr: expect.stringContaining("DATABASE_URL") });
+  expect((await run(["--to", "--from"], { DATABASE_URL: "postgres://x@127.0.0.1:1/x" })).status).toBe(2);
+  const bad = await run(["--to", `mysql://x:${password}@127.0.0.1/x`]);
+  expect(bad).toMatchObject({ status: 2, stderr: expect.stringContaining("not the address") });
+  const away = await run(["--to", `postgres://x:${password}@127.0.0.1:1/x`]);
+  expect(away).toMatchObject({ status: 1, stderr: expect.stringContaining("connection refused") });
+  expect(bad.stderr + away.stderr).not.toContain(password);
+  const none = await run(["--to"], { DATABASE_URL: await makeAddress() });
+  expect(none).toMatchObject({ status: 1, stderr: expect.stringContaining("no log of SQLite") });
 });
 
 it("move --from is ended by the next run wherever it was killed, and what waited in PostgreSQL is sent once by a relay on SQLite", async () => {
@@ -149,15 +147,13 @@ it("move --from is ended by the next run wherever it was killed, and what waited
   expect(receiver.received.some(({ markedRepeat }) => markedRepeat)).toBe(false);
 });
 
-describe("commands for SQLite's file", () => {
-  it.each([
-    [["backup", "x.db"], "pg_dump --format=custom"],
-    [["restore", "x.db"], "pg_restore --clean --if-exists --no-owner --single-transaction"],
-    [["repair"], "pg_amcheck"],
-  ])("name that of PostgreSQL: %s", async (argv, command) => {
-    const cwd = makeTempFolder();
-    const run = await runTocsin(argv, { env: { DATA_DIR: cwd, DATABASE_URL: "postgres://x@127.0.0.1:1/x" }, cwd });
-    expect(run.status).toBe(1);
-    expect(run.stderr).toContain(command);
-  });
+it.each([
+  [["backup", "x.db"], "pg_dump --format=custom"],
+  [["restore", "x.db"], "pg_restore --clean --if-exists --no-owner --single-transaction"],
+  [["repair"], "pg_amcheck"],
+])("commands for SQLite's file name that of PostgreSQL: %s", async (argv, command) => {
+  const cwd = makeTempFolder();
+  const run = await runTocsin(argv, { env: { DATA_DIR: cwd, DATABASE_URL: "postgres://x@127.0.0.1:1/x" }, cwd });
+  expect(run.status).toBe(1);
+  expect(run.stderr).toContain(command);
 });

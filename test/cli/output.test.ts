@@ -62,33 +62,29 @@ describe("a reader that goes away", () => {
   });
 });
 
-describe("colours", () => {
-  it.each([
-    ["on a terminal", {}, true, true],
-    ["not in a pipe", {}, false, false],
-    ["never with NO_COLOR", { NO_COLOR: "1", FORCE_COLOR: "1" }, true, false],
-    ["in a pipe with FORCE_COLOR", { FORCE_COLOR: "1" }, false, true],
-    ["not on a dumb terminal", { TERM: "dumb" }, true, false],
-  ])("%s", (_name, env, terminal, coloured) => {
-    expect(createStyle(env, terminal)("red", "x") !== "x").toBe(coloured);
-  });
+it.each([
+  ["on a terminal", {}, true, true],
+  ["not in a pipe", {}, false, false],
+  ["never with NO_COLOR", { NO_COLOR: "1", FORCE_COLOR: "1" }, true, false],
+  ["in a pipe with FORCE_COLOR", { FORCE_COLOR: "1" }, false, true],
+  ["not on a dumb terminal", { TERM: "dumb" }, true, false],
+])("colours: %s", (_name, env, terminal, coloured) => {
+  expect(createStyle(env, terminal)("red", "x") !== "x").toBe(coloured);
 });
 
-describe("the progress line", () => {
-  it("is rewritten in place and removed on a terminal", async () => {
-    const isTty = { stdin: false, stdout: false, stderr: true };
-    const { output, stderr } = open({ json: true }, { isTty, columns: 20 });
-    const progress = output.progress;
-    await progress.update("a very long text that does not fit");
-    await progress.clear();
-    expect(stderr()).toBe("\r\u001b[Ka very long text t…\r\u001b[K");
-  });
+it("the progress line is rewritten in place and removed on a terminal", async () => {
+  const isTty = { stdin: false, stdout: false, stderr: true };
+  const { output, stderr } = open({ json: true }, { isTty, columns: 20 });
+  const progress = output.progress;
+  await progress.update("a very long text that does not fit");
+  await progress.clear();
+  expect(stderr()).toBe("\r\u001b[Ka very long text t…\r\u001b[K");
+});
 
-  it("is silent elsewhere", async () => {
-    const { output, stderr } = open({ json: false });
-    await output.progress.update("x");
-    expect(stderr()).toBe("");
-  });
+it("the progress line is silent elsewhere", async () => {
+  const { output, stderr } = open({ json: false });
+  await output.progress.update("x");
+  expect(stderr()).toBe("");
 });
 
 describe("the command line", () => {

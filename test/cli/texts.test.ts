@@ -11,74 +11,66 @@ import { createTestContext } from "../support/cli.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 
-describe("an instant", () => {
-  it.each([
-    ["2026-11-21T12:00:00Z", now],
-    ["2026-11-21T12:00", now],
-    ["2026-11-21 12:00", now],
-    ["2026-11-21T13:00+01:00", now],
-    ["2026-11-21", now - 12 * 3_600_000],
-    [String(now / 1000), now],
-    [String(now), now],
-    ["now", now],
-    ["-6h", now - 6 * 3_600_000],
-    ["-1d12h", now - 36 * 3_600_000],
-    ["-1.5h", now - 5_400_000],
-  ])("can be written %s", (text, at) => {
-    expect(parseInstant(text, now)).toBe(at);
-  });
-
-  it.each(["yesterday", "-6", "6h", "21.11.2026", "2026-11-21T25:00", "", "1e9", "-101000000d"])(
-    "cannot be written %j",
-    (text) => {
-      expect(() => parseInstant(text, now)).toThrow("like -6h");
-    },
-  );
+it.each([
+  ["2026-11-21T12:00:00Z", now],
+  ["2026-11-21T12:00", now],
+  ["2026-11-21 12:00", now],
+  ["2026-11-21T13:00+01:00", now],
+  ["2026-11-21", now - 12 * 3_600_000],
+  [String(now / 1000), now],
+  [String(now), now],
+  ["now", now],
+  ["-6h", now - 6 * 3_600_000],
+  ["-1d12h", now - 36 * 3_600_000],
+  ["-1.5h", now - 5_400_000],
+])("an instant can be written %s", (text, at) => {
+  expect(parseInstant(text, now)).toBe(at);
 });
 
-describe("other arguments", () => {
-  it("are read as people write them", () => {
-    expect(parseList(" a, b ,,c")).toEqual(["a", "b", "c"]);
-    expect(parseDuration("1h30m")).toBe(5_400_000);
-    expect(parsePair("ETH/USD")).toBe("ETH/USD");
-  });
+it.each(["yesterday", "-6", "6h", "21.11.2026", "2026-11-21T25:00", "", "1e9", "-101000000d"])(
+  "an instant cannot be written %j",
+  (text) => {
+    expect(() => parseInstant(text, now)).toThrow("like -6h");
+  },
+);
 
-  it("are refused when they mean nothing", () => {
-    expect(() => parseList(" , ")).toThrow();
-    for (const text of ["5", "h"]) expect(() => parseDuration(text)).toThrow();
-    expect(() => parsePair("ETH/USD/EUR")).toThrow();
-  });
+it("other arguments are read as people write them", () => {
+  expect(parseList(" a, b ,,c")).toEqual(["a", "b", "c"]);
+  expect(parseDuration("1h30m")).toBe(5_400_000);
+  expect(parsePair("ETH/USD")).toBe("ETH/USD");
 });
 
-describe("numbers for people", () => {
-  it.each([
-    [formatNumber(1234567.891), "1,234,567.891"],
-    [formatNumber(1e-12), "1e-12"],
-    [formatNumber(null), "–"],
-    [formatUsd(1234.567), "$1,234.57"],
-    [formatUsd(-0.5), "-$0.5"],
-    [formatUsd(0), "$0.00"],
-    [formatPrice(1.000213), "$1.000213"],
-    [formatPrice(91204.159), "$91,204.16"],
-    [formatPrice(0.000012345678), "$0.0000123457"],
-    [formatPrice(1), "$1.00"],
-  ])("%s", (text, expected) => {
-    expect(text).toBe(expected);
-  });
+it("other arguments are refused when they mean nothing", () => {
+  expect(() => parseList(" , ")).toThrow();
+  for (const text of ["5", "h"]) expect(() => parseDuration(text)).toThrow();
+  expect(() => parsePair("ETH/USD/EUR")).toThrow();
 });
 
-describe("a webhook's address", () => {
-  it.each([
-    ["https://relay.example/hooks/canary", "https://relay.example/hooks/***"],
-    ["https://relay.example/base/hooks/canary/x?canary=1", "https://relay.example/base/hooks/***"],
-    ["https://relay.example/canarycanarycanary/hooks/canary", "https://relay.example/…"],
-    ["https://user:canary@relay.example/in", "https://relay.example/…"],
-    ["https://chat.example/services/canary/canarycanarycanary", "https://chat.example/…"],
-    ["https://other.example:8443/canary", "https://other.example:8443/…"],
-    ["canary", "an address that cannot be read"],
-  ])("%s is shown as %s", (url, shown) => {
-    expect(maskWebhookUrl(url)).toBe(shown);
-  });
+it.each([
+  [formatNumber(1234567.891), "1,234,567.891"],
+  [formatNumber(1e-12), "1e-12"],
+  [formatNumber(null), "–"],
+  [formatUsd(1234.567), "$1,234.57"],
+  [formatUsd(-0.5), "-$0.5"],
+  [formatUsd(0), "$0.00"],
+  [formatPrice(1.000213), "$1.000213"],
+  [formatPrice(91204.159), "$91,204.16"],
+  [formatPrice(0.000012345678), "$0.0000123457"],
+  [formatPrice(1), "$1.00"],
+])("numbers for people: %s", (text, expected) => {
+  expect(text).toBe(expected);
+});
+
+it.each([
+  ["https://relay.example/hooks/canary", "https://relay.example/hooks/***"],
+  ["https://relay.example/base/hooks/canary/x?canary=1", "https://relay.example/base/hooks/***"],
+  ["https://relay.example/canarycanarycanary/hooks/canary", "https://relay.example/…"],
+  ["https://user:canary@relay.example/in", "https://relay.example/…"],
+  ["https://chat.example/services/canary/canarycanarycanary", "https://chat.example/…"],
+  ["https://other.example:8443/canary", "https://other.example:8443/…"],
+  ["canary", "an address that cannot be read"],
+])("a webhook's address %s is shown as %s", (url, shown) => {
+  expect(maskWebhookUrl(url)).toBe(shown);
 });
 
 it("says of what no date can hold that it is unknown", () => {
@@ -184,37 +176,33 @@ describe("a panel", () => {
   });
 });
 
-describe("a text that is too long for its line", () => {
-  it.each<[string, number, string[]]>([
-    ["one two three", 7, ["one two", "three"]],
-    ["日本 日本", 5, ["日本", "日本"]],
-    ["abcdefgh", 3, ["abc", "def", "gh"]],
-    ["a 👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 3, ["a", "👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦"]],
-    ["", 5, [""]],
-  ])("%j goes on below at %i columns", (text, width, lines) => {
-    expect(wrapText(text, width)).toEqual(lines);
-  });
-
-  it("keeps an address that is to be copied in one piece", () => {
-    const address = "https://alerts.example.com/login/abc";
-    expect(hangText(`see ${address}`, 24, 2)).toBe(`see\n  ${address}`);
-    expect(hangText("nothing is known of the width", undefined, 2)).toBe("nothing is known of the width");
-  });
+it.each<[string, number, string[]]>([
+  ["one two three", 7, ["one two", "three"]],
+  ["日本 日本", 5, ["日本", "日本"]],
+  ["abcdefgh", 3, ["abc", "def", "gh"]],
+  ["a 👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 3, ["a", "👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦"]],
+  ["", 5, [""]],
+])("a text that is too long for its line %j goes on below at %i columns", (text, width, lines) => {
+  expect(wrapText(text, width)).toEqual(lines);
 });
 
-describe("text of strangers", () => {
-  it.each([
-    ["\u001b]0;title\u0007", "\\x1b]0;title\\x07"],
-    ["a\u202eb", "a\\u{202e}b"],
-    ["one\ntwo\tthree", "one two three"],
-    ["\ud800", "\\u{d800}"],
-    ["e\u0301 日本 👍🏽", "e\u0301 日本 👍🏽"],
-  ])("%j is shown as %j", (text, shown) => {
-    expect(terminalText(text)).toBe(shown);
-  });
+it("a text that is too long for its line keeps an address that is to be copied in one piece", () => {
+  const address = "https://alerts.example.com/login/abc";
+  expect(hangText(`see ${address}`, 24, 2)).toBe(`see\n  ${address}`);
+  expect(hangText("nothing is known of the width", undefined, 2)).toBe("nothing is known of the width");
+});
 
-  it("is never cut inside a character", () => {
-    expect(fitText("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 5)).toBe("👨‍👩‍👧‍👦👨‍👩‍👧‍👦…");
-    expect(fitText("abc", 3)).toBe("abc");
-  });
+it.each([
+  ["\u001b]0;title\u0007", "\\x1b]0;title\\x07"],
+  ["a\u202eb", "a\\u{202e}b"],
+  ["one\ntwo\tthree", "one two three"],
+  ["\ud800", "\\u{d800}"],
+  ["e\u0301 日本 👍🏽", "e\u0301 日本 👍🏽"],
+])("text of strangers %j is shown as %j", (text, shown) => {
+  expect(terminalText(text)).toBe(shown);
+});
+
+it("text of strangers is never cut inside a character", () => {
+  expect(fitText("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 5)).toBe("👨‍👩‍👧‍👦👨‍👩‍👧‍👦…");
+  expect(fitText("abc", 3)).toBe("abc");
 });

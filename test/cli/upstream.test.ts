@@ -204,44 +204,40 @@ describe("history", () => {
   });
 });
 
-describe("tokens, users, subscriptions", () => {
-  it("show what is there, whatever its fields, as harmless text", async () => {
-    const first = { subscription: { id: "s1", tags: ["a", "b"] }, metric: { key: "k\u001b[2J" } };
-    const second = { subscription: { id: "s2", threshold: 5 }, metric: null };
-    answer = () => ({ json: { data: [first, second] } });
-    const run = await tocsin(["subscriptions", "--user", "u1"]);
-    expect(run.stdout).toBe(
-      [
-        "subscription.id  metric.key  subscription.tags  subscription.threshold",
-        "s1               k\\x1b[2J    a, b",
-        "s2                                                                   5",
-        "",
-      ].join("\n"),
-    );
-    expect(run.stderr).toBe("2 subscriptions\n");
-  });
-
-  it("ask for the chain's tokens by address in lower case", async () => {
-    answer = () => ({ json: { data: [{ symbol: "ABC" }] } });
-    expect((await tocsin(["tokens", "--chain", "bsc", "--address", "0xAB"])).stdout).toBe("symbol\nABC\n");
-    expect(service.seen[0]?.target).toBe("/tokens?chainId=bsc&addresses=0xab");
-  });
+it("tokens, users, subscriptions: it shows what is there, whatever its fields, as harmless text", async () => {
+  const first = { subscription: { id: "s1", tags: ["a", "b"] }, metric: { key: "k\u001b[2J" } };
+  const second = { subscription: { id: "s2", threshold: 5 }, metric: null };
+  answer = () => ({ json: { data: [first, second] } });
+  const run = await tocsin(["subscriptions", "--user", "u1"]);
+  expect(run.stdout).toBe(
+    [
+      "subscription.id  metric.key  subscription.tags  subscription.threshold",
+      "s1               k\\x1b[2J    a, b",
+      "s2                                                                   5",
+      "",
+    ].join("\n"),
+  );
+  expect(run.stderr).toBe("2 subscriptions\n");
 });
 
-describe("prices", () => {
-  it("show a pool", async () => {
-    const tokens = [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }];
-    const pool = { chainId: "eth", address: "0xAb", protocol: "p", usdTvl: 10, h24UsdVolume: 5, tokens, pairs: [] };
-    answer = () => ({ json: { data: pool } });
-    const run = await tocsin(["pool", "0xAb", "--chain", "eth"]);
-    expectWords(run.stdout, ["TVL          $10.00", "A          –       3  $10.00            –  0x1"]);
-  });
+it("tokens, users, subscriptions: it asks for the chain's tokens by address in lower case", async () => {
+  answer = () => ({ json: { data: [{ symbol: "ABC" }] } });
+  expect((await tocsin(["tokens", "--chain", "bsc", "--address", "0xAB"])).stdout).toBe("symbol\nABC\n");
+  expect(service.seen[0]?.target).toBe("/tokens?chainId=bsc&addresses=0xab");
+});
 
-  it("say which equity has no price", async () => {
-    answer = () => ({ json: { data: [{ symbol: "XNAS:AAPL", price: 200.5 }] } });
-    const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
-    expect(run).toMatchObject({ stdout: expect.stringContaining("200.5"), stderr: "no price for NOPE\n" });
-  });
+it("prices show a pool", async () => {
+  const tokens = [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }];
+  const pool = { chainId: "eth", address: "0xAb", protocol: "p", usdTvl: 10, h24UsdVolume: 5, tokens, pairs: [] };
+  answer = () => ({ json: { data: pool } });
+  const run = await tocsin(["pool", "0xAb", "--chain", "eth"]);
+  expectWords(run.stdout, ["TVL          $10.00", "A          –       3  $10.00            –  0x1"]);
+});
+
+it("prices say which equity has no price", async () => {
+  answer = () => ({ json: { data: [{ symbol: "XNAS:AAPL", price: 200.5 }] } });
+  const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
+  expect(run).toMatchObject({ stdout: expect.stringContaining("200.5"), stderr: "no price for NOPE\n" });
 });
 
 describe("assets add", () => {

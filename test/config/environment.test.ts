@@ -55,30 +55,28 @@ test("with variables only, every alert goes to every chat and every address", ()
   expect(JSON.stringify(config)).not.toContain("canary");
 });
 
-describe("ids and addresses that cannot be right", () => {
-  test.each([
-    ["1001234567890", "a group or channel id starts with '-'", "write -1001234567890; an id without '-' is a person's"],
-    ["4711", "a group or channel id starts with '-'", "write -1004711 for a supergroup or channel, or -4711"],
-    ["@treasury", "names can be given away to others, so the id is needed", "write the id, which starts with '-'"],
-    ["https://t.me/treasury", "so the id is needed", "write the id"],
-    ["-12x", "is not a chat id", "write '-' and digits"],
-    ["-0", "is not a chat id", "write '-' and digits"],
-    [botToken, "is a bot token, not a chat id", "the token belongs in TELEGRAM_BOT_TOKEN"],
-  ])("refuses the chat id %s", (id, message, instead) => {
-    const [problem, ...others] = problemsOf(undefined, { ...botEnv, TELEGRAM_CHAT_IDS: `-5,${id}` });
-    expect(others).toEqual([]);
-    expect(problem?.where).toBe("TELEGRAM_CHAT_IDS");
-    expect(problem?.message).toContain(message);
-    expect(problem?.instead).toContain(instead);
-  });
-
-  test.each(["ops", "ops@", "a b@example.com", "ops@example.com\r\nBcc: x@example.com", "Ops <ops@example.com>"])(
-    "refuses the recipient %j",
-    (address) => {
-      expect(problemsOf(undefined, { ...mailEnv, EMAIL_TO: address })).toMatchObject([{ where: "EMAIL_TO" }]);
-    },
-  );
+test.each([
+  ["1001234567890", "a group or channel id starts with '-'", "write -1001234567890; an id without '-' is a person's"],
+  ["4711", "a group or channel id starts with '-'", "write -1004711 for a supergroup or channel, or -4711"],
+  ["@treasury", "names can be given away to others, so the id is needed", "write the id, which starts with '-'"],
+  ["https://t.me/treasury", "so the id is needed", "write the id"],
+  ["-12x", "is not a chat id", "write '-' and digits"],
+  ["-0", "is not a chat id", "write '-' and digits"],
+  [botToken, "is a bot token, not a chat id", "the token belongs in TELEGRAM_BOT_TOKEN"],
+])("refuses the chat id %s", (id, message, instead) => {
+  const [problem, ...others] = problemsOf(undefined, { ...botEnv, TELEGRAM_CHAT_IDS: `-5,${id}` });
+  expect(others).toEqual([]);
+  expect(problem?.where).toBe("TELEGRAM_CHAT_IDS");
+  expect(problem?.message).toContain(message);
+  expect(problem?.instead).toContain(instead);
 });
+
+test.each(["ops", "ops@", "a b@example.com", "ops@example.com\r\nBcc: x@example.com", "Ops <ops@example.com>"])(
+  "refuses the recipient %j",
+  (address) => {
+    expect(problemsOf(undefined, { ...mailEnv, EMAIL_TO: address })).toMatchObject([{ where: "EMAIL_TO" }]);
+  },
+);
 
 test("names what is missing for chats and for mail", () => {
   const problems = problemsOf(undefined, { TELEGRAM_CHAT_IDS: "-5", EMAIL_TO: "a@example.com" });

@@ -67,28 +67,26 @@ describe("addresses that may be internal", () => {
   });
 });
 
-describe("PUBLIC_URL", () => {
-  test.each([
-    ["https://x.example/hooks", "holds /hooks", "write https://x.example"],
-    ["https://x.example/base/hooks/", "holds /hooks", "write https://x.example/base"],
-    ["https://x.example/hooks/canarySecret", "holds /hooks", "write https://x.example"],
-    ["x.example", "is not an address", "write https://x.example"],
-    ["x.example:8443/hooks/canarySecret", "is not an address", "write https://x.example:8443"],
-    ["https:/x.example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
-    ["https://x.example/a b", "holds a space", "write the base address alone, e.g. https://alerts.example.com"],
-    ["localhost:8080", "is not an address", "write http://localhost:8080"],
-    ["x example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
-  ])("%s is refused with what to write", (url, message, instead) => {
-    const problems = problemsOf(undefined, { PUBLIC_URL: url });
-    expect(problems).toMatchObject([{ where: "PUBLIC_URL", instead }]);
-    expect(problems[0]?.message).toContain(message);
-    expect(JSON.stringify(problems)).not.toContain("canarySecret");
-  });
+test.each([
+  ["https://x.example/hooks", "holds /hooks", "write https://x.example"],
+  ["https://x.example/base/hooks/", "holds /hooks", "write https://x.example/base"],
+  ["https://x.example/hooks/canarySecret", "holds /hooks", "write https://x.example"],
+  ["x.example", "is not an address", "write https://x.example"],
+  ["x.example:8443/hooks/canarySecret", "is not an address", "write https://x.example:8443"],
+  ["https:/x.example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
+  ["https://x.example/a b", "holds a space", "write the base address alone, e.g. https://alerts.example.com"],
+  ["localhost:8080", "is not an address", "write http://localhost:8080"],
+  ["x example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
+])("PUBLIC_URL %s is refused with what to write", (url, message, instead) => {
+  const problems = problemsOf(undefined, { PUBLIC_URL: url });
+  expect(problems).toMatchObject([{ where: "PUBLIC_URL", instead }]);
+  expect(problems[0]?.message).toContain(message);
+  expect(JSON.stringify(problems)).not.toContain("canarySecret");
+});
 
-  test("may have a path of its own", () => {
-    const { server } = load(undefined, { PUBLIC_URL: "https://x.example/webhooks" });
-    expect(server.publicUrl).toBe("https://x.example/webhooks");
-  });
+test("PUBLIC_URL may have a path of its own", () => {
+  const { server } = load(undefined, { PUBLIC_URL: "https://x.example/webhooks" });
+  expect(server.publicUrl).toBe("https://x.example/webhooks");
 });
 
 describe("variables that nobody reads", () => {
@@ -198,37 +196,35 @@ describe("a .env file", () => {
   });
 });
 
-describe("DATA_DIR", () => {
-  test("may be missing, below folders that are missing too", () => {
-    expect(findDataDirProblem(join(makeTempFolder(), "a", "b"))).toBeUndefined();
-  });
+test("DATA_DIR may be missing, below folders that are missing too", () => {
+  expect(findDataDirProblem(join(makeTempFolder(), "a", "b"))).toBeUndefined();
+});
 
-  test("that is a file, lies below one, or in the kernel's own file systems is refused in a line", () => {
-    const folder = makeTempFolder();
-    const file = join(folder, "file");
-    writeFileSync(file, "");
-    mkdirSync(join(folder, "fine"));
-    expect(findDataDirProblem(join(folder, "fine"))).toBeUndefined();
-    expect(findDataDirProblem(file)).toMatchObject({ message: `${file} is a file, not a folder`, isOfUser: false });
-    expect(findDataDirProblem(join(file, "data"))?.message).toBe(`${file} is a file, so no folder can be made in it`);
-    symlinkSync(join(folder, "gone"), join(folder, "link"));
-    expect(findDataDirProblem(join(folder, "link", "data"))?.message).toBe(
-      `${join(folder, "link")} is a link to what is not there`,
-    );
-    const long = join(folder, "x".repeat(300));
-    expect(findDataDirProblem(long)?.message).toBe(`${long} cannot be a folder (ENAMETOOLONG)`);
-    expect(findDataDirProblem("/proc/tocsin")?.message).toBe("/proc/tocsin lies in /proc, which keeps no files");
-  });
+test("DATA_DIR that is a file, lies below one, or in the kernel's own file systems is refused in a line", () => {
+  const folder = makeTempFolder();
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  mkdirSync(join(folder, "fine"));
+  expect(findDataDirProblem(join(folder, "fine"))).toBeUndefined();
+  expect(findDataDirProblem(file)).toMatchObject({ message: `${file} is a file, not a folder`, isOfUser: false });
+  expect(findDataDirProblem(join(file, "data"))?.message).toBe(`${file} is a file, so no folder can be made in it`);
+  symlinkSync(join(folder, "gone"), join(folder, "link"));
+  expect(findDataDirProblem(join(folder, "link", "data"))?.message).toBe(
+    `${join(folder, "link")} is a link to what is not there`,
+  );
+  const long = join(folder, "x".repeat(300));
+  expect(findDataDirProblem(long)?.message).toBe(`${long} cannot be a folder (ENAMETOOLONG)`);
+  expect(findDataDirProblem("/proc/tocsin")?.message).toBe("/proc/tocsin lies in /proc, which keeps no files");
+});
 
-  test("is a mistake among the others, and only a warning where another user may write it", () => {
-    const env = { DATA_DIR: "/x", PORT: "no" };
-    const problem = { message: "/x is a file, not a folder", instead: "set DATA_DIR" };
-    const readFile = () => undefined;
-    const read = (isOfUser: boolean, given: Record<string, string>) =>
-      loadConfig({ env: given, cwd: "/", readFile, inspectDataDir: () => ({ ...problem, isOfUser }) });
-    expect(() => read(false, env)).toThrow(/PORT.*\n.*\n.*DATA_DIR {2}\/x is a file/);
-    expect(read(true, { DATA_DIR: "/x" }).warnings).toContainEqual({ where: "DATA_DIR", ...problem });
-  });
+test("DATA_DIR is a mistake among the others, and only a warning where another user may write it", () => {
+  const env = { DATA_DIR: "/x", PORT: "no" };
+  const problem = { message: "/x is a file, not a folder", instead: "set DATA_DIR" };
+  const readFile = () => undefined;
+  const read = (isOfUser: boolean, given: Record<string, string>) =>
+    loadConfig({ env: given, cwd: "/", readFile, inspectDataDir: () => ({ ...problem, isOfUser }) });
+  expect(() => read(false, env)).toThrow(/PORT.*\n.*\n.*DATA_DIR {2}\/x is a file/);
+  expect(read(true, { DATA_DIR: "/x" }).warnings).toContainEqual({ where: "DATA_DIR", ...problem });
 });
 
 describe("something else where a map or a list belongs", () => {

@@ -127,32 +127,30 @@ describe("what one option cannot be beside another is said in the same run as a 
   });
 });
 
-describe("a route that drops on purpose", () => {
-  test.each(["to: []", "drop: true", "to: [], drop: true"])("is written as %s", (drop) => {
-    const routes = `routes: [{ name: noise, match: { severity: info }, ${drop} }, { default: true, to: [ops, desk] }]`;
-    const config = load(two + routes, botEnv);
-    expect(config.rules.routes[0]).toMatchObject({ name: "noise", to: [] });
-    expect(config.warnings).toEqual([]);
-  });
+test.each(["to: []", "drop: true", "to: [], drop: true"])("a route that drops on purpose is written as %s", (drop) => {
+  const routes = `routes: [{ name: noise, match: { severity: info }, ${drop} }, { default: true, to: [ops, desk] }]`;
+  const config = load(two + routes, botEnv);
+  expect(config.rules.routes[0]).toMatchObject({ name: "noise", to: [] });
+  expect(config.warnings).toEqual([]);
+});
 
-  test.each([
-    ["destinations as well", "{ drop: true, to: ops }", "routes[0].drop", "names destinations as well"],
-    ["no drop", "{ drop: false, to: [] }", "routes[0].drop", "names no destination"],
-    ["neither", "{ match: { chain: eth } }", "routes[0].to", "is missing"],
-    ["a list that is not there", "{ to: }", "routes[0].to", "is empty"],
-    ["a fallback", "{ to: [], fallback: { to: ops } }", "routes[0].fallback", "has no meaning"],
-    ["a freshness", "{ drop: true, freshness: 5m }", "routes[0].freshness", "has no meaning"],
-    ["updates", "{ drop: true, updates: new }", "routes[0].updates", "has no meaning"],
-  ])("is refused with %s", (_what, written, path, message) => {
-    expect(problems(`  - ${written}\n`).map((problem) => problem.slice(1))).toEqual([
-      [path, expect.stringContaining(message)],
-    ]);
-  });
+test.each([
+  ["destinations as well", "{ drop: true, to: ops }", "routes[0].drop", "names destinations as well"],
+  ["no drop", "{ drop: false, to: [] }", "routes[0].drop", "names no destination"],
+  ["neither", "{ match: { chain: eth } }", "routes[0].to", "is missing"],
+  ["a list that is not there", "{ to: }", "routes[0].to", "is empty"],
+  ["a fallback", "{ to: [], fallback: { to: ops } }", "routes[0].fallback", "has no meaning"],
+  ["a freshness", "{ drop: true, freshness: 5m }", "routes[0].freshness", "has no meaning"],
+  ["updates", "{ drop: true, updates: new }", "routes[0].updates", "has no meaning"],
+])("a route that drops on purpose is refused with %s", (_what, written, path, message) => {
+  expect(problems(`  - ${written}\n`).map((problem) => problem.slice(1))).toEqual([
+    [path, expect.stringContaining(message)],
+  ]);
+});
 
-  test("names a destination of this configuration where one is missing", () => {
-    const [problem] = problemsOf(`${two}routes: [{ match: { chain: eth } }]`, botEnv);
-    expect(problem?.instead).toBe("write to: [ops], or drop: true to send it to nobody");
-  });
+test("a route that drops on purpose names a destination of this configuration where one is missing", () => {
+  const [problem] = problemsOf(`${two}routes: [{ match: { chain: eth } }]`, botEnv);
+  expect(problem?.instead).toBe("write to: [ops], or drop: true to send it to nobody");
 });
 
 describe("what works, and is warned of", () => {

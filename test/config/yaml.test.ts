@@ -359,23 +359,21 @@ describe("secrets", () => {
   });
 });
 
-describe("numbers stay what was written", () => {
-  test("in matchers: amounts, trailing zeros, and addresses that YAML takes for hexadecimal numbers", () => {
-    const match = "{ token: 0xAbCdEf, value: [1.10, 123456789012345678901], payload.ok: true, threshold: { gt: 1e6 } }";
-    const { rules } = load(`destinations: { o: { type: ntfy, topic: o } }\nroutes: [{ to: o, match: ${match} }]`);
-    expect(rules.routes[0]?.matchers).toEqual([
-      { field: "token", condition: { equals: ["0xAbCdEf"] } },
-      { field: "value", condition: { equals: ["1.10", "123456789012345678901"] } },
-      { field: "payload.ok", condition: { equals: ["true"] } },
-      { field: "threshold", condition: { gt: 1_000_000 } },
-    ]);
-  });
+test("numbers stay what was written: in matchers: amounts, trailing zeros, and addresses that YAML takes for hexadecimal numbers", () => {
+  const match = "{ token: 0xAbCdEf, value: [1.10, 123456789012345678901], payload.ok: true, threshold: { gt: 1e6 } }";
+  const { rules } = load(`destinations: { o: { type: ntfy, topic: o } }\nroutes: [{ to: o, match: ${match} }]`);
+  expect(rules.routes[0]?.matchers).toEqual([
+    { field: "token", condition: { equals: ["0xAbCdEf"] } },
+    { field: "value", condition: { equals: ["1.10", "123456789012345678901"] } },
+    { field: "payload.ok", condition: { equals: ["true"] } },
+    { field: "threshold", condition: { gt: 1_000_000 } },
+  ]);
+});
 
-  test("chat ids may be numbers or texts", () => {
-    const yaml = 'destinations: { a: { type: telegram, chatId: -1001234567890 }, b: { type: telegram, chatId: "-7" } }';
-    const { rules } = load(yaml, botEnv);
-    expect(rules.destinations).toMatchObject([{ chatId: "-1001234567890" }, { chatId: "-7" }]);
-  });
+test("numbers stay what was written: chat ids may be numbers or texts", () => {
+  const yaml = 'destinations: { a: { type: telegram, chatId: -1001234567890 }, b: { type: telegram, chatId: "-7" } }';
+  const { rules } = load(yaml, botEnv);
+  expect(rules.destinations).toMatchObject([{ chatId: "-1001234567890" }, { chatId: "-7" }]);
 });
 
 test("a file of aliases within aliases is refused, not unfolded", () => {

@@ -126,26 +126,24 @@ test("only cli/workshop.ts knows of the workshop, and what is installed suffices
   expect(imports.filter((one) => !one.isOwn && !isCompiled(one) && !isInstalled(one.target))).toEqual([]);
 });
 
-describe("one home for each library", () => {
-  test.each([
-    ["better-sqlite3", "store/sqlite/"],
-    ["grammy", "vendors/telegram/"],
-    ["nodemailer", "vendors/email/"],
-    ["undici", "vendors/"],
-    ["pino", "start/log.ts"],
-    ["yaml", "config/"],
-    ["re2js", "matching/"],
-    ["d3-scale", "charts/"],
-    ["d3-shape", "charts/"],
-    ["@resvg/resvg-js", "charts/"],
-    ["commander", "cli/"],
-    ["eventsource-parser", "cli/alerts/"],
-    ["string-width", "cli/"],
-  ])("%s is imported in %s alone", (library, home) => {
-    const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
-    expect(importers.length).toBeGreaterThan(0);
-    expect(importers.filter((file) => !file.startsWith(home))).toEqual([]);
-  });
+test.each([
+  ["better-sqlite3", "store/sqlite/"],
+  ["grammy", "vendors/telegram/"],
+  ["nodemailer", "vendors/email/"],
+  ["undici", "vendors/"],
+  ["pino", "start/log.ts"],
+  ["yaml", "config/"],
+  ["re2js", "matching/"],
+  ["d3-scale", "charts/"],
+  ["d3-shape", "charts/"],
+  ["@resvg/resvg-js", "charts/"],
+  ["commander", "cli/"],
+  ["eventsource-parser", "cli/alerts/"],
+  ["string-width", "cli/"],
+])("one home for each library: %s is imported in %s alone", (library, home) => {
+  const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
+  expect(importers.length).toBeGreaterThan(0);
+  expect(importers.filter((file) => !file.startsWith(home))).toEqual([]);
 });
 
 test("the process's environment is read in one place", () => {

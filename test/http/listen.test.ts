@@ -147,29 +147,27 @@ it("gives a target that names no path to the pages, whatever the method", async 
   }
 });
 
-describe("an answer that nobody reads", () => {
-  it("ends with its connection, and one that is only slow to come does not", async () => {
-    const relay = await openListener({ unreadAfterMs: 50 });
-    const slow = await relay.send(get("/held"));
-    const unread = await relay.connect();
-    unread.socket.pause();
-    await unread.write(get("/endless"));
-    await relay.endless;
-    relay.answerHeld();
-    expect(statusesOf(await slow.readAnswers(1))).toEqual([200]);
-  });
+it("an answer that nobody reads ends with its connection, and one that is only slow to come does not", async () => {
+  const relay = await openListener({ unreadAfterMs: 50 });
+  const slow = await relay.send(get("/held"));
+  const unread = await relay.connect();
+  unread.socket.pause();
+  await unread.write(get("/endless"));
+  await relay.endless;
+  relay.answerHeld();
+  expect(statusesOf(await slow.readAnswers(1))).toEqual([200]);
+});
 
-  it("is one at a time on a connection, and a limited number of further requests for pages ends it", async () => {
-    const relay = await openListener();
-    const connection = await relay.send(get("/held") + get("/held") + get("/quick"));
-    await relay.untilHeld(1);
-    relay.answerHeld();
-    await relay.untilHeld(1);
-    relay.answerHeld();
-    expect((await connection.readAnswers(3)).map(({ body }) => body)).toEqual(["at last", "at last", "here"]);
-    await connection.write(get("/held").repeat(100));
-    expect(await connection.readToEnd()).toHaveLength(3);
-  });
+it("an answer that nobody reads is one at a time on a connection, and a limited number of further requests for pages ends it", async () => {
+  const relay = await openListener();
+  const connection = await relay.send(get("/held") + get("/held") + get("/quick"));
+  await relay.untilHeld(1);
+  relay.answerHeld();
+  await relay.untilHeld(1);
+  relay.answerHeld();
+  expect((await connection.readAnswers(3)).map(({ body }) => body)).toEqual(["at last", "at last", "here"]);
+  await connection.write(get("/held").repeat(100));
+  expect(await connection.readToEnd()).toHaveLength(3);
 });
 
 describe("connections of networks that sent no alert yet", () => {
@@ -375,43 +373,41 @@ describe("closing", () => {
   });
 });
 
-describe("holding, between two relays of one process", () => {
-  it("answers what is under way, and hands what comes to the next door, over connections that stay open", async () => {
-    const relay = await openListener();
-    const kept = await relay.keep(post("before"));
-    relay.holdCommits();
-    const underWay = await relay.send(post("under way"));
-    await relay.untilStored(2);
-    const holding = watchEnd(relay.server.hold());
-    await kept.write(post("held"));
-    await relay.clock.advance(1_250);
-    expect(holding.isOver).toBe(false);
-    relay.commitAll();
-    expect(statusesOf(await underWay.readAnswers(1))).toEqual([202]);
-    await expect.poll(() => holding.isOver).toBe(true);
-    expect(relay.stored).toEqual(["before", "under way"]);
+it("holding, between two relays of one process answers what is under way, and hands what comes to the next door, over connections that stay open", async () => {
+  const relay = await openListener();
+  const kept = await relay.keep(post("before"));
+  relay.holdCommits();
+  const underWay = await relay.send(post("under way"));
+  await relay.untilStored(2);
+  const holding = watchEnd(relay.server.hold());
+  await kept.write(post("held"));
+  await relay.clock.advance(1_250);
+  expect(holding.isOver).toBe(false);
+  relay.commitAll();
+  expect(statusesOf(await underWay.readAnswers(1))).toEqual([202]);
+  await expect.poll(() => holding.isOver).toBe(true);
+  expect(relay.stored).toEqual(["before", "under way"]);
 
-    relay.server.take(relay.door);
-    const answers = await kept.readAnswers(2);
-    expect(endsOf(answers)).toEqual([
-      [202, false],
-      [202, false],
-    ]);
-    expect(relay.stored).toEqual(["before", "under way", "held"]);
-    const page = await relay.send(get("/quick"));
-    expect(statusesOf(await page.readAnswers(1))).toEqual([503]);
-  });
+  relay.server.take(relay.door);
+  const answers = await kept.readAnswers(2);
+  expect(endsOf(answers)).toEqual([
+    [202, false],
+    [202, false],
+  ]);
+  expect(relay.stored).toEqual(["before", "under way", "held"]);
+  const page = await relay.send(get("/quick"));
+  expect(statusesOf(await page.readAnswers(1))).toEqual([503]);
+});
 
-  it("refuses an alert whose end does not come, and ends a page that is never answered", async () => {
-    const relay = await openListener();
-    const half = await relay.send(post("half", 8));
-    const reader = await relay.sendHeld();
-    await expect.poll(() => relay.door.inFlight()).toBe(1);
-    const holding = relay.server.hold();
-    await relay.clock.advance(1_250);
-    await holding;
-    expect(statusesOf(await half.readToEnd())).toEqual([503]);
-    expect(await reader.readToEnd()).toEqual([]);
-    expect(relay.stored).toEqual([]);
-  });
+it("holding, between two relays of one process refuses an alert whose end does not come, and ends a page that is never answered", async () => {
+  const relay = await openListener();
+  const half = await relay.send(post("half", 8));
+  const reader = await relay.sendHeld();
+  await expect.poll(() => relay.door.inFlight()).toBe(1);
+  const holding = relay.server.hold();
+  await relay.clock.advance(1_250);
+  await holding;
+  expect(statusesOf(await half.readToEnd())).toEqual([503]);
+  expect(await reader.readToEnd()).toEqual([]);
+  expect(relay.stored).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Pages } from "../../src/http/late-pages.ts";
@@ -50,8 +50,9 @@ function pagesOf(changes: Partial<Pages & Probes> = {}): Pages & Probes {
   };
 }
 
-describe("each probe as its program's documents write it", () => {
-  test.each(Object.entries(probesAsDocumented))("%s", async (_program, probes) => {
+test.each(Object.entries(probesAsDocumented))(
+  "each probe as its program's documents write it: %s",
+  async (_program, probes) => {
     const { server, url, ask } = await openRelay();
     const isOpened = { page: false };
     server.serve(
@@ -67,8 +68,8 @@ describe("each probe as its program's documents write it", () => {
       expect(isOpened.page).toBe(state === "a page");
       await fetch(url);
     }
-  });
-});
+  },
+);
 
 test("every way to write a request gets the same answer, and another method or path none of them", async () => {
   const { server, ask } = await openRelay();

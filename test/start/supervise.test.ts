@@ -165,69 +165,65 @@ describe("SIGHUP", () => {
   });
 });
 
-describe("a relay that hangs", () => {
-  it("is killed 10 s behind its own limit for calls in flight, and the next is started", async () => {
-    const supervisor = startSupervisor();
-    supervisor.latest().emit("message", { stopsWithinMs: 60_000 });
-    await supervisor.hangUp();
-    await supervisor.check(0);
-    await supervisor.clock.advance(69_999);
-    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
-    await supervisor.clock.advance(1);
-    expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL", "check", "serve"]);
-    expect(supervisor.events).toContainEqual({ event: "relay_hangs", pid: 1, killedAfterMs: 70_000 });
-  });
-
-  it("is killed at SIGTERM too, also one that has not said its limit", async () => {
-    const supervisor = startSupervisor();
-    supervisor.stop();
-    await supervisor.clock.advance(30_000);
-    expect(await supervisor.ended).toBe(1);
-    expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL"]);
-  });
+it("a relay that hangs is killed 10 s behind its own limit for calls in flight, and the next is started", async () => {
+  const supervisor = startSupervisor();
+  supervisor.latest().emit("message", { stopsWithinMs: 60_000 });
+  await supervisor.hangUp();
+  await supervisor.check(0);
+  await supervisor.clock.advance(69_999);
+  expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
+  await supervisor.clock.advance(1);
+  expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL", "check", "serve"]);
+  expect(supervisor.events).toContainEqual({ event: "relay_hangs", pid: 1, killedAfterMs: 70_000 });
 });
 
-describe("a relay that ends by itself", () => {
-  it("is started again after 1, 2, 4 … 30 s, at once when it had run for 10 s", async () => {
-    const supervisor = startSupervisor();
-    const pauses = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
-    for (const ms of pauses) {
-      const { length } = supervisor.children;
-      supervisor.latest().end(1);
-      await supervisor.clock.advance(ms - 1);
-      expect(supervisor.children).toHaveLength(length);
-      await supervisor.clock.advance(1);
-      expect(supervisor.children).toHaveLength(length + 1);
-    }
-    const ends = supervisor.events.filter(({ event }) => event === "relay_ended");
-    expect(ends.map(({ startedAgainInMs }) => startedAgainInMs)).toEqual(pauses);
-    await supervisor.clock.advance(10_000);
-    supervisor.latest().end(null, "SIGKILL");
-    await supervisor.clock.settle();
-    expect(supervisor.children).toHaveLength(pauses.length + 2);
-  });
+it("a relay that hangs is killed at SIGTERM too, also one that has not said its limit", async () => {
+  const supervisor = startSupervisor();
+  supervisor.stop();
+  await supervisor.clock.advance(30_000);
+  expect(await supervisor.ended).toBe(1);
+  expect(heard(supervisor)).toEqual(["serve SIGTERM SIGKILL"]);
+});
 
-  it("is tried again when the system starts no process, whether that is thrown or told", async () => {
-    let isFull = true;
-    const supervisor = startSupervisor({ refuses: () => (isFull ? failing("ENOMEM") : undefined) });
-    const { clock, events, children, latest } = supervisor;
-    await clock.settle();
-    expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOMEM", startedAgainInMs: 1_000 });
-    isFull = false;
-    await clock.advance(1_000);
-    expect(children).toHaveLength(1);
-    Object.assign(latest(), { pid: undefined });
-    latest().emit("error", failing("ENOENT"));
-    await clock.settle();
-    expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOENT", startedAgainInMs: 2_000 });
-  });
+it("a relay that ends by itself is started again after 1, 2, 4 … 30 s, at once when it had run for 10 s", async () => {
+  const supervisor = startSupervisor();
+  const pauses = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
+  for (const ms of pauses) {
+    const { length } = supervisor.children;
+    supervisor.latest().end(1);
+    await supervisor.clock.advance(ms - 1);
+    expect(supervisor.children).toHaveLength(length);
+    await supervisor.clock.advance(1);
+    expect(supervisor.children).toHaveLength(length + 1);
+  }
+  const ends = supervisor.events.filter(({ event }) => event === "relay_ended");
+  expect(ends.map(({ startedAgainInMs }) => startedAgainInMs)).toEqual(pauses);
+  await supervisor.clock.advance(10_000);
+  supervisor.latest().end(null, "SIGKILL");
+  await supervisor.clock.settle();
+  expect(supervisor.children).toHaveLength(pauses.length + 2);
+});
 
-  it("has not ended when only a signal could not be sent to it", async () => {
-    const supervisor = startSupervisor();
-    for (let signal = 0; signal < 2; signal += 1) supervisor.latest().emit("error", failing("EPERM"));
-    await supervisor.clock.advance(60_000);
-    expect(supervisor.children).toHaveLength(1);
-  });
+it("a relay that ends by itself is tried again when the system starts no process, whether that is thrown or told", async () => {
+  let isFull = true;
+  const supervisor = startSupervisor({ refuses: () => (isFull ? failing("ENOMEM") : undefined) });
+  const { clock, events, children, latest } = supervisor;
+  await clock.settle();
+  expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOMEM", startedAgainInMs: 1_000 });
+  isFull = false;
+  await clock.advance(1_000);
+  expect(children).toHaveLength(1);
+  Object.assign(latest(), { pid: undefined });
+  latest().emit("error", failing("ENOENT"));
+  await clock.settle();
+  expect(events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOENT", startedAgainInMs: 2_000 });
+});
+
+it("a relay that ends by itself has not ended when only a signal could not be sent to it", async () => {
+  const supervisor = startSupervisor();
+  for (let signal = 0; signal < 2; signal += 1) supervisor.latest().emit("error", failing("EPERM"));
+  await supervisor.clock.advance(60_000);
+  expect(supervisor.children).toHaveLength(1);
 });
 
 it("starts no relay when it was told to end before it could", async () => {

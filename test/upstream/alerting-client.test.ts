@@ -152,35 +152,33 @@ describe("errors by cause", () => {
   });
 });
 
-describe("repeating a read", () => {
-  it.each([
-    ["a 503", { status: 503, text: "" }],
-    ["a 429", { status: 429, text: "" }],
-    ["a reset connection", "reset" as const],
-  ])("happens after %s, with growing waits", async (_name, answer) => {
-    const { client, seen, waits } = await setUp((_request, count) => (count < 3 ? answer : dataOf([])));
-    expect(await client.listUsers()).toEqual([]);
-    expect(seen).toHaveLength(3);
-    expect(waits[1]).toBe(2 * (waits[0] ?? 0));
-  });
+it.each([
+  ["a 503", { status: 503, text: "" }],
+  ["a 429", { status: 429, text: "" }],
+  ["a reset connection", "reset" as const],
+])("repeating a read happens after %s, with growing waits", async (_name, answer) => {
+  const { client, seen, waits } = await setUp((_request, count) => (count < 3 ? answer : dataOf([])));
+  expect(await client.listUsers()).toEqual([]);
+  expect(seen).toHaveLength(3);
+  expect(waits[1]).toBe(2 * (waits[0] ?? 0));
+});
 
-  it.each([
-    ["seconds", "17", 17_000],
-    ["a date", "Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
-    ["neither: as usual", "not before 2030", expect.any(Number)],
-  ])("obeys Retry-After in full, given as %s", async (_how, text, wait) => {
-    const later = { status: 503, text: "", headers: { "retry-after": text } };
-    const now = () => Date.UTC(2026, 10, 21, 12, 0, 0);
-    const { client, waits } = await setUp((_request, count) => (count === 1 ? later : dataOf([])), { now });
-    await client.listUsers();
-    expect(waits).toEqual([wait]);
-  });
+it.each([
+  ["seconds", "17", 17_000],
+  ["a date", "Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+  ["neither: as usual", "not before 2030", expect.any(Number)],
+])("repeating a read obeys Retry-After in full, given as %s", async (_how, text, wait) => {
+  const later = { status: 503, text: "", headers: { "retry-after": text } };
+  const now = () => Date.UTC(2026, 10, 21, 12, 0, 0);
+  const { client, waits } = await setUp((_request, count) => (count === 1 ? later : dataOf([])), { now });
+  await client.listUsers();
+  expect(waits).toEqual([wait]);
+});
 
-  it("gives up rather than come back before a long Retry-After, and says when", async () => {
-    const error = await fail({ status: 429, text: "", headers: { "retry-after": "3600" } });
-    expect(error).toMatchObject({ code: "upstream_rate_limited", retryAfterMs: 3_600_000, hint: says("3600 s") });
-    expect(error).toMatchObject({ waits: 0, calls: ["GET"] });
-  });
+it("repeating a read gives up rather than come back before a long Retry-After, and says when", async () => {
+  const error = await fail({ status: 429, text: "", headers: { "retry-after": "3600" } });
+  expect(error).toMatchObject({ code: "upstream_rate_limited", retryAfterMs: 3_600_000, hint: says("3600 s") });
+  expect(error).toMatchObject({ waits: 0, calls: ["GET"] });
 });
 
 const wanted = { webhookUrl: "https://relay.example/hooks/s", messengerChannelId: null };
@@ -415,50 +413,48 @@ describe("walking all metrics", () => {
   });
 });
 
-describe("taking whatever can be read", () => {
-  it("records without a time or a value are counted, and the others come in order, each time once", async () => {
-    const points = [
-      { timestamp: 1_800_000_600, value: 3 },
-      { timestamp: "1800000300", value: "2.5" },
-      { timestamp: 1_800_000_600, value: 4 },
-      { timestamp: "soon", value: 1 },
-      { timestamp: 1_800_000_900, value: null },
-      { value: 1 },
-      null,
-    ];
-    const read = {
-      points: [
-        { at: 1_800_000_300_000, value: 2.5 },
-        { at: 1_800_000_600_000, value: 4 },
-      ],
-      unread: 4,
-    };
-    for (const data of [{ key: 7, points }, points]) {
-      const { client } = await setUp(dataOf(data));
-      expect(await client.lookAtRecords({ key: "a", fromAt: 1 })).toEqual(read);
-    }
-  });
+it("whatever can be read is taken: records without a time or a value are counted, and the others come in order, each time once", async () => {
+  const points = [
+    { timestamp: 1_800_000_600, value: 3 },
+    { timestamp: "1800000300", value: "2.5" },
+    { timestamp: 1_800_000_600, value: 4 },
+    { timestamp: "soon", value: 1 },
+    { timestamp: 1_800_000_900, value: null },
+    { value: 1 },
+    null,
+  ];
+  const read = {
+    points: [
+      { at: 1_800_000_300_000, value: 2.5 },
+      { at: 1_800_000_600_000, value: 4 },
+    ],
+    unread: 4,
+  };
+  for (const data of [{ key: 7, points }, points]) {
+    const { client } = await setUp(dataOf(data));
+    expect(await client.lookAtRecords({ key: "a", fromAt: 1 })).toEqual(read);
+  }
+});
 
-  it("subscriptions of any form, and how many there are", async () => {
-    const entries = [{ subscription: null }, "text", 7];
-    for (const [extra, total] of [
-      [{ meta: { total: 12 } }, 12],
-      [{ count: 3 }, 3],
-      [{}, undefined],
-    ] as const) {
-      const { client } = await setUp({ json: { data: entries, ...extra } });
-      expect(await client.lookAtSubscriptions()).toEqual({ entries, total });
-    }
-  });
+it("whatever can be read is taken: subscriptions of any form, and how many there are", async () => {
+  const entries = [{ subscription: null }, "text", 7];
+  for (const [extra, total] of [
+    [{ meta: { total: 12 } }, 12],
+    [{ count: 3 }, 3],
+    [{}, undefined],
+  ] as const) {
+    const { client } = await setUp({ json: { data: entries, ...extra } });
+    expect(await client.lookAtSubscriptions()).toEqual({ entries, total });
+  }
+});
 
-  it("an answer that is none at all is refused", async () => {
-    for (const answer of [{ text: "<html><title>502</title>" }, dataOf("none")] as const) {
-      const { client } = await setUp(answer);
-      for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })]) {
-        expect((await failure(call)).code).toBe("upstream_bad_answer");
-      }
+it("whatever can be read is taken: an answer that is none at all is refused", async () => {
+  for (const answer of [{ text: "<html><title>502</title>" }, dataOf("none")] as const) {
+    const { client } = await setUp(answer);
+    for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })]) {
+      expect((await failure(call)).code).toBe("upstream_bad_answer");
     }
-  });
+  }
 });
 
 it("rests between its tries, whoever makes them", async () => {

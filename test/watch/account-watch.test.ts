@@ -427,48 +427,46 @@ describe("a service that fails", () => {
   });
 });
 
-describe("the end of the key", () => {
-  it("is told of four times, whatever the restarts, and once that there is a new one", async () => {
-    const world = await startAccountWatch();
-    const expiresAt = world.clock.now() + 20 * day;
-    world.account.keyExpiresAt = expiresAt;
-    for (let round = 0; round < 20; round += 1) {
-      await world.clock.advance(day);
-      // Some services count from the moment of the answer.
-      world.account.keyExpiresAt = expiresAt + round * 1000;
-      await world.restart();
-    }
-    const title = "The API key of the alerting service expires";
-    const told = [
-      `warning firing: ${title} in 14 days`,
-      `warning firing: ${title} in 7 days`,
-      `critical firing: ${title} in 3 days`,
-      `critical firing: ${title} within a day`,
-    ];
-    expect(world.lines()).toEqual(told);
-    await world.becomes({ keyExpiresAt: world.clock.now() + 90 * day }, 10 * minute);
-    expect(world.lines()).toEqual([...told, "info resolved: The API key of the alerting service is good for longer"]);
-  });
-
-  it("is told once where a relay starts within it, also by a clock that is an hour off and set right", async () => {
-    const world = await startAccountWatch();
-    await world.becomes({ keyExpiresAt: world.clock.now() + 7 * day + 1000 }, hour);
-    await world.becomes({ keyExpiresAt: Number(world.account.keyExpiresAt) + hour }, 30 * minute);
-    expect(world.lines()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
-  });
-
-  it.each([0, -1, Date.UTC(2001, 4, 1), undefined])(
-    "is unknown where the key is taken and the date is %s",
-    async (at) => {
-      const world = await startAccountWatch({ keyExpiresAt: at });
-      await world.clock.advance(2 * day);
-      expect(world.lines()).toEqual([]);
-      expect(world.watch.view().verdict).toBe("well");
-      // Metrics have no end to be alarmed by either.
-      expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
-    },
-  );
+it("the end of the key is told of four times, whatever the restarts, and once that there is a new one", async () => {
+  const world = await startAccountWatch();
+  const expiresAt = world.clock.now() + 20 * day;
+  world.account.keyExpiresAt = expiresAt;
+  for (let round = 0; round < 20; round += 1) {
+    await world.clock.advance(day);
+    // Some services count from the moment of the answer.
+    world.account.keyExpiresAt = expiresAt + round * 1000;
+    await world.restart();
+  }
+  const title = "The API key of the alerting service expires";
+  const told = [
+    `warning firing: ${title} in 14 days`,
+    `warning firing: ${title} in 7 days`,
+    `critical firing: ${title} in 3 days`,
+    `critical firing: ${title} within a day`,
+  ];
+  expect(world.lines()).toEqual(told);
+  await world.becomes({ keyExpiresAt: world.clock.now() + 90 * day }, 10 * minute);
+  expect(world.lines()).toEqual([...told, "info resolved: The API key of the alerting service is good for longer"]);
 });
+
+it("the end of the key is told once where a relay starts within it, also by a clock that is an hour off and set right", async () => {
+  const world = await startAccountWatch();
+  await world.becomes({ keyExpiresAt: world.clock.now() + 7 * day + 1000 }, hour);
+  await world.becomes({ keyExpiresAt: Number(world.account.keyExpiresAt) + hour }, 30 * minute);
+  expect(world.lines()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
+});
+
+it.each([0, -1, Date.UTC(2001, 4, 1), undefined])(
+  "the end of the key is unknown where the key is taken and the date is %s",
+  async (at) => {
+    const world = await startAccountWatch({ keyExpiresAt: at });
+    await world.clock.advance(2 * day);
+    expect(world.lines()).toEqual([]);
+    expect(world.watch.view().verdict).toBe("well");
+    // Metrics have no end to be alarmed by either.
+    expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
+  },
+);
 
 describe("putting back", () => {
   it("is done by one call, and only what differs", async () => {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../src/core/json.ts";
 import type { ShapePlace } from "../../src/core/shape.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
@@ -21,12 +21,13 @@ const fixtures = names.flatMap((name) => {
 type Change = "dropped" | "renamed" | "retyped";
 const changes: Change[] = ["dropped", "renamed", "retyped"];
 
-describe("a place that facts or routes read, of the payloads of known senders", () => {
-  it("is looked for in at least 40 of them", () => {
-    expect(fixtures.length).toBeGreaterThanOrEqual(40);
-  });
+it("a place that facts or routes read, of the payloads of known senders is looked for in at least 40 of them", () => {
+  expect(fixtures.length).toBeGreaterThanOrEqual(40);
+});
 
-  it.each(fixtures)("of $name is told once when it is dropped, renamed or retyped, each in turn", async (fixture) => {
+it.each(fixtures)(
+  "a place that facts or routes read, of the payloads of known senders of $name is told once when it is dropped, renamed or retyped, each in turn",
+  async (fixture) => {
     const { content } = fixture;
     const places = placesOf(content);
     const unread = places.find(({ facts }) => facts.length === 0);
@@ -50,8 +51,8 @@ describe("a place that facts or routes read, of the payloads of known senders", 
       if (change === "renamed") expect(text, shown).toMatch(/perhaps renamed to payload.*renamed/);
       if (change === "retyped") expect(text, shown).toMatch(/ is an? \w+ now, no /);
     }
-  });
-});
+  },
+);
 
 function placesOf(content: JsonObject): ShapePlace[] {
   const [seen] = readShapes(Buffer.from(JSON.stringify(content)), createShapeReader());

@@ -53,21 +53,19 @@ test("no more is laid out than is asked for, and what is left out is said", () =
   expect(printed?.isCut).toBe(true);
 });
 
-describe("a body on the page", () => {
-  test.each<[string, Uint8Array, string, string]>([
-    ["JSON", Buffer.from('{"a":1.0}'), "json", '{\n  "a": 1.0\n}'],
-    ["text", Buffer.from("price: 5\r\n\tdown"), "text", "price: 5\r\n\tdown"],
-    ["nothing", Buffer.alloc(0), "empty", ""],
-    ["bytes", Buffer.from([0x1f, 0x8b, 0x41, 0xff]), "bytes", `00000000  1f 8b 41 ff${" ".repeat(38)}..A.`],
-    ["text with a NUL in it", Buffer.from("a\u0000b"), "bytes", `00000000  61 00 62${" ".repeat(41)}a.b`],
-  ])("%s", (_what, body, form, text) => {
-    expect(showBody(body)).toEqual({ form, text, isCut: false });
-  });
+test.each<[string, Uint8Array, string, string]>([
+  ["JSON", Buffer.from('{"a":1.0}'), "json", '{\n  "a": 1.0\n}'],
+  ["text", Buffer.from("price: 5\r\n\tdown"), "text", "price: 5\r\n\tdown"],
+  ["nothing", Buffer.alloc(0), "empty", ""],
+  ["bytes", Buffer.from([0x1f, 0x8b, 0x41, 0xff]), "bytes", `00000000  1f 8b 41 ff${" ".repeat(38)}..A.`],
+  ["text with a NUL in it", Buffer.from("a\u0000b"), "bytes", `00000000  61 00 62${" ".repeat(41)}a.b`],
+])("a body on the page: %s", (_what, body, form, text) => {
+  expect(showBody(body)).toEqual({ form, text, isCut: false });
+});
 
-  test("is cut where it would be too long to read, and says so", () => {
-    expect(showBody(Buffer.from("x".repeat(200_000)))).toMatchObject({ form: "text", isCut: true });
-    const bytes = showBody(Buffer.alloc(5_000, 0xff));
-    expect(bytes).toMatchObject({ form: "bytes", isCut: true });
-    expect(bytes.text.split("\n")).toHaveLength(256);
-  });
+test("a body on the page is cut where it would be too long to read, and says so", () => {
+  expect(showBody(Buffer.from("x".repeat(200_000)))).toMatchObject({ form: "text", isCut: true });
+  const bytes = showBody(Buffer.alloc(5_000, 0xff));
+  expect(bytes).toMatchObject({ form: "bytes", isCut: true });
+  expect(bytes.text.split("\n")).toHaveLength(256);
 });

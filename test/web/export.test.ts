@@ -19,37 +19,35 @@ async function addMany({ addAlert }: WebFixture, count: number): Promise<string[
   return ids;
 }
 
-describe("an export", () => {
-  test("has every alert that the filters let through once, newest first, over many pages", async () => {
-    const fixture = await createWebFixture();
-    const ids = await addMany(fixture, 410);
-    await fixture.addAlert({ facts: { title: "Another", severity: "critical" } });
-    const answer = await fixture.api("/api/export?severity=info");
-    expect(answer.headers.get("content-type")).toMatch(/^application\/x-ndjson/);
-    expect(answer.headers.get("content-disposition")).toBe('attachment; filename="tocsin-alerts-2026-11-21.ndjson"');
-    expect(linesOf(await answer.text()).map((line) => JSON.parse(line).id)).toEqual(ids);
-    const csv = await (await fixture.api("/api/export?severity=info&format=csv")).text();
-    expect(csv.startsWith("id,received_at,")).toBe(true);
-    expect(csv.trimEnd().split("\r\n")).toHaveLength(411);
-  });
+test("an export has every alert that the filters let through once, newest first, over many pages", async () => {
+  const fixture = await createWebFixture();
+  const ids = await addMany(fixture, 410);
+  await fixture.addAlert({ facts: { title: "Another", severity: "critical" } });
+  const answer = await fixture.api("/api/export?severity=info");
+  expect(answer.headers.get("content-type")).toMatch(/^application\/x-ndjson/);
+  expect(answer.headers.get("content-disposition")).toBe('attachment; filename="tocsin-alerts-2026-11-21.ndjson"');
+  expect(linesOf(await answer.text()).map((line) => JSON.parse(line).id)).toEqual(ids);
+  const csv = await (await fixture.api("/api/export?severity=info&format=csv")).text();
+  expect(csv.startsWith("id,received_at,")).toBe(true);
+  expect(csv.trimEnd().split("\r\n")).toHaveLength(411);
+});
 
-  test("is on the page, with what the page is filtered by, each view by itself, and opens in a spreadsheet", async () => {
-    const fixture = await createWebFixture();
-    const ids = await addMany(fixture, 7);
-    const page = await fixture.read("/?q=alert&view=keys");
-    const links = [...page.matchAll(/href="(\/export[^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));
-    expect(links).toEqual([
-      "/export?q=alert&view=keys&format=csv",
-      "/export?q=alert&view=keys&format=ndjson",
-      "/export?q=alert&view=events&format=csv",
-      "/export?q=alert&view=events&format=ndjson",
-    ]);
-    const read = async (link = "") => linesOf(await fixture.read(link));
-    expect((await read(links[1])).map((line) => JSON.parse(line).id)).toEqual(ids.slice(0, 3));
-    expect((await read(links[3])).map((line) => JSON.parse(line).id)).toEqual(ids);
-    const bytes = new Uint8Array(await (await fixture.get(links[2] ?? "")).arrayBuffer());
-    expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
-  });
+test("an export is on the page, with what the page is filtered by, each view by itself, and opens in a spreadsheet", async () => {
+  const fixture = await createWebFixture();
+  const ids = await addMany(fixture, 7);
+  const page = await fixture.read("/?q=alert&view=keys");
+  const links = [...page.matchAll(/href="(\/export[^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));
+  expect(links).toEqual([
+    "/export?q=alert&view=keys&format=csv",
+    "/export?q=alert&view=keys&format=ndjson",
+    "/export?q=alert&view=events&format=csv",
+    "/export?q=alert&view=events&format=ndjson",
+  ]);
+  const read = async (link = "") => linesOf(await fixture.read(link));
+  expect((await read(links[1])).map((line) => JSON.parse(line).id)).toEqual(ids.slice(0, 3));
+  expect((await read(links[3])).map((line) => JSON.parse(line).id)).toEqual(ids);
+  const bytes = new Uint8Array(await (await fixture.get(links[2] ?? "")).arrayBuffer());
+  expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
 });
 
 describe("while an export is read", () => {

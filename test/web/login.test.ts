@@ -250,26 +250,24 @@ describe("a login link", () => {
   });
 });
 
-describe("after the login", () => {
-  test.each([
-    ["/alerts/1", "/alerts/1"],
-    ["/?q=a+b&severity=critical&cursor=7", "/?q=a+b&severity=critical&cursor=7"],
-    ["/?token=canary&q=usdc&access_token=canary", "/?q=usdc"],
-    ["/alerts/1?token=canary#token=canary", "/alerts/1"],
-    ["/mutes?TOKEN=canary", "/mutes"],
-    ["//evil.example/", "/"],
-    ["/\\evil.example", "/"],
-    ["/\t/evil.example", "/"],
-    ["https://evil.example/", "/"],
-    ["javascript:alert(1)", "/"],
-    ["/..//evil.example", "/"],
-    ["/login?next=/", "/"],
-    ["/logout", "/"],
-    ["", "/"],
-  ])("%j leads to %s", async (next, location) => {
-    const answer = await post(await createWebFixture(), "/login", { token: adminToken, next });
-    expect(answer.headers.get("location")).toBe(location);
-  });
+test.each([
+  ["/alerts/1", "/alerts/1"],
+  ["/?q=a+b&severity=critical&cursor=7", "/?q=a+b&severity=critical&cursor=7"],
+  ["/?token=canary&q=usdc&access_token=canary", "/?q=usdc"],
+  ["/alerts/1?token=canary#token=canary", "/alerts/1"],
+  ["/mutes?TOKEN=canary", "/mutes"],
+  ["//evil.example/", "/"],
+  ["/\\evil.example", "/"],
+  ["/\t/evil.example", "/"],
+  ["https://evil.example/", "/"],
+  ["javascript:alert(1)", "/"],
+  ["/..//evil.example", "/"],
+  ["/login?next=/", "/"],
+  ["/logout", "/"],
+  ["", "/"],
+])("after the login %j leads to %s", async (next, location) => {
+  const answer = await post(await createWebFixture(), "/login", { token: adminToken, next });
+  expect(answer.headers.get("location")).toBe(location);
 });
 
 describe("a session", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { RefusedRequest } from "../../src/core/ports/refused.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
@@ -27,32 +27,30 @@ async function openFixture() {
   return fixture;
 }
 
-describe("what was refused", () => {
-  test("is relayed by the press of a button, once, and leads to its alert", async () => {
-    const { read, post, store } = await openFixture();
-    const first = await post(`/refused/${id}/release`);
-    expect(first.status).toBe(303);
-    const [alert, ...more] = await store.listAlerts({ limit: 10 });
-    expect(first.headers.get("location")).toBe(`/alerts/${alert?.id}`);
-    expect(alert).toMatchObject({ source: "forge", origin: "hook" });
-    expect(more).toEqual([]);
-    expect((await post(`/refused/${id}/release`)).headers.get("location")).toBe(`/alerts/${alert?.id}`);
-    expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
-    expect(await read(`/refused/${id}`)).toContain(`/alerts/${alert?.id}`);
-    expect((await store.getAlert(alert?.id ?? ""))?.request?.headers).toContainEqual([
-      "x-tocsin-released",
-      `refused request ${id}`,
-    ]);
-  });
+test("what was refused is relayed by the press of a button, once, and leads to its alert", async () => {
+  const { read, post, store } = await openFixture();
+  const first = await post(`/refused/${id}/release`);
+  expect(first.status).toBe(303);
+  const [alert, ...more] = await store.listAlerts({ limit: 10 });
+  expect(first.headers.get("location")).toBe(`/alerts/${alert?.id}`);
+  expect(alert).toMatchObject({ source: "forge", origin: "hook" });
+  expect(more).toEqual([]);
+  expect((await post(`/refused/${id}/release`)).headers.get("location")).toBe(`/alerts/${alert?.id}`);
+  expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
+  expect(await read(`/refused/${id}`)).toContain(`/alerts/${alert?.id}`);
+  expect((await store.getAlert(alert?.id ?? ""))?.request?.headers).toContainEqual([
+    "x-tocsin-released",
+    `refused request ${id}`,
+  ]);
+});
 
-  test("that was released and whose mark was lost to a kill is not accepted twice", async () => {
-    const { operations, store } = await openFixture();
-    const { markReleased } = store;
-    store.markReleased = () => Promise.reject(new Error("killed"));
-    await expect(operations.releaseRefused(id)).rejects.toThrow("killed");
-    store.markReleased = markReleased;
-    const [alert] = await store.listAlerts({ limit: 10 });
-    expect(await operations.releaseRefused(id)).toEqual({ ids: [alert?.id], duplicate: true });
-    expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
-  });
+test("what was refused that was released and whose mark was lost to a kill is not accepted twice", async () => {
+  const { operations, store } = await openFixture();
+  const { markReleased } = store;
+  store.markReleased = () => Promise.reject(new Error("killed"));
+  await expect(operations.releaseRefused(id)).rejects.toThrow("killed");
+  store.markReleased = markReleased;
+  const [alert] = await store.listAlerts({ limit: 10 });
+  expect(await operations.releaseRefused(id)).toEqual({ ids: [alert?.id], duplicate: true });
+  expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
 });

@@ -18,97 +18,91 @@ async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFix
 const countsOf = async ({ store }: WebFixture, name: string) =>
   (await store.countByDestination()).find(({ destination }) => destination === name)?.counts;
 
-describe("/api/resend", () => {
-  test("is narrowed by what payloads have, as the log is", async () => {
-    const { api, addAlert, store, clock } = await createWebFixture();
-    for (const body of ['{"tx":"0xdead"}', '{"tx":"0xbeef"}']) await addAlert({ body, deliveries: [{}] });
-    await store.failOrphans(await takeLane(store), [], clock.now());
-    await clock.advance(60_000);
-    const countOf = async (q: string) =>
-      (await (await api(`/api/resend?q=${encodeURIComponent(q)}`)).json()) as { data: { deliveries: number } };
-    expect((await countOf("raw:0xDEAD")).data.deliveries).toBe(1);
-    expect((await countOf("raw:0x")).data.deliveries).toBe(2);
-  });
+test("/api/resend is narrowed by what payloads have, as the log is", async () => {
+  const { api, addAlert, store, clock } = await createWebFixture();
+  for (const body of ['{"tx":"0xdead"}', '{"tx":"0xbeef"}']) await addAlert({ body, deliveries: [{}] });
+  await store.failOrphans(await takeLane(store), [], clock.now());
+  await clock.advance(60_000);
+  const countOf = async (q: string) =>
+    (await (await api(`/api/resend?q=${encodeURIComponent(q)}`)).json()) as { data: { deliveries: number } };
+  expect((await countOf("raw:0xDEAD")).data.deliveries).toBe(1);
+  expect((await countOf("raw:0x")).data.deliveries).toBe(2);
 });
 
-describe("the page that asks before it resends", () => {
-  test("refuses a filter that it cannot read rather than resend more", async () => {
-    const fixture = await openWithFailures();
-    for (const query of ["from=yesterday", "state=sent", "severity=loud"]) {
-      expect((await fixture.get(`/resend?${query}`)).status).toBe(400);
-      const [name = "", value = ""] = query.split("=");
-      const failedUntil = new Date(fixture.clock.now()).toISOString();
-      expect((await fixture.post("/resend", { [name]: value, failedUntil })).status).toBe(400);
-    }
-    expect((await fixture.post("/resend", {})).status).toBe(400);
-    expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
-  });
-
-  test("names the mute to release by its reason", async () => {
-    const fixture = await openWithFailures();
-    const mute = { matchers: [], reason: "pool migration", endsAt: fixture.clock.now() + 60_000, createdBy: "page" };
-    const { id } = await fixture.operations.addMute(mute);
-    await fixture.operations.endMute(id);
-    const page = await fixture.read(`/resend?mute=${id}`);
-    expectWords(page, "What was held back for: pool migration", { not: "Filtered by" });
-  });
-
-  test("is one step from a destination's card and from the filtered log", async () => {
-    const fixture = await openWithFailures();
-    expect(await fixture.read("/destinations")).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
-    const log = await fixture.read("/?state=failed&destination=ops");
-    expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend these …/);
-    const [, sent = ""] = (await fixture.read("/?state=sent")).split("<main");
-    expect(sent).not.toContain("/resend");
-  });
+test("the page that asks before it resends refuses a filter that it cannot read rather than resend more", async () => {
+  const fixture = await openWithFailures();
+  for (const query of ["from=yesterday", "state=sent", "severity=loud"]) {
+    expect((await fixture.get(`/resend?${query}`)).status).toBe(400);
+    const [name = "", value = ""] = query.split("=");
+    const failedUntil = new Date(fixture.clock.now()).toISOString();
+    expect((await fixture.post("/resend", { [name]: value, failedUntil })).status).toBe(400);
+  }
+  expect((await fixture.post("/resend", {})).status).toBe(400);
+  expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
 });
 
-describe("one alert on its page", () => {
-  test("asks where to before it is resent to several, and resends to those that are ticked", async () => {
-    const { read, post, addAlert, store } = await createWebFixture();
-    const { id } = await addAlert({ deliveries: [{}] });
-    expectWords(await read(`/alerts/${id}`), `href="/alerts/${id}/resend"`, { not: "Resend to all" });
-    const page = await read(`/alerts/${id}/resend`);
-    expectWords(page, [/name="destination" value="ops"/, /name="destination" value="treasury"/]);
-    const none = await post(`/alerts/${id}/resend`);
-    expect(none.status).toBe(400);
-    expect(await none.text()).toContain("Tick at least one destination");
-    expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
-    const done = await post(`/alerts/${id}/resend`, { destination: "treasury" });
-    const location = done.headers.get("location") ?? "";
-    expect(location).toBe(`/alerts/${id}?done=resent&n=1`);
-    expect(await read(location)).toContain("1 delivery is on the way");
-    expect(await read(`/alerts/${id}?done=Call+us&n=now`)).not.toContain("Call us");
-  });
+test("the page that asks before it resends names the mute to release by its reason", async () => {
+  const fixture = await openWithFailures();
+  const mute = { matchers: [], reason: "pool migration", endsAt: fixture.clock.now() + 60_000, createdBy: "page" };
+  const { id } = await fixture.operations.addMute(mute);
+  await fixture.operations.endMute(id);
+  const page = await fixture.read(`/resend?mute=${id}`);
+  expectWords(page, "What was held back for: pool migration", { not: "Filtered by" });
+});
 
-  test("proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {
-    const fixture = await openWithFailures();
-    const { store, clock, addAlert } = fixture;
-    const ticked = async (id: string) => {
-      const page = await fixture.read(`/alerts/${id}/resend`);
-      return [...page.matchAll(/value="(\w+)" checked/g)].map(([, name]) => name);
-    };
-    const failed = (await store.listAlerts({ limit: 1, destination: "treasury" }))[0]?.id ?? "";
-    expect(await ticked(failed)).toEqual(["ops", "treasury"]);
-    await fixture.operations.resend(failed, ["treasury"]);
-    expect(await ticked(failed)).toEqual(["ops"]);
-    const until = clock.now() + 3_600_000;
-    const held = { destination: "treasury", state: "held", dueAt: until } as const;
-    const { id } = await addAlert({ deliveries: [{}, held] });
-    expect(await ticked(id)).toEqual([]);
-    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
-    expect(await ticked(id)).toEqual(["ops"]);
-  });
+test("the page that asks before it resends is one step from a destination's card and from the filtered log", async () => {
+  const fixture = await openWithFailures();
+  expect(await fixture.read("/destinations")).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
+  const log = await fixture.read("/?state=failed&destination=ops");
+  expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend these …/);
+  const [, sent = ""] = (await fixture.read("/?state=sent")).split("<main");
+  expect(sent).not.toContain("/resend");
+});
 
-  test("shows of a delivery that failed that it was resent, and what became of that", async () => {
-    const fixture = await openWithFailures();
-    const [alert] = await fixture.store.listAlerts({ limit: 1, destination: "treasury" });
-    await fixture.operations.resend(alert?.id ?? "", ["treasury"]);
-    const resend = (await fixture.store.getAlert(alert?.id ?? ""))?.deliveries.at(-1);
-    const page = await fixture.read(`/alerts/${alert?.id}`);
-    expect(page).toMatch(new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"));
-    expect(page).toContain(`id="delivery-${resend?.id}"`);
-  });
+test("one alert on its page asks where to before it is resent to several, and resends to those that are ticked", async () => {
+  const { read, post, addAlert, store } = await createWebFixture();
+  const { id } = await addAlert({ deliveries: [{}] });
+  expectWords(await read(`/alerts/${id}`), `href="/alerts/${id}/resend"`, { not: "Resend to all" });
+  const page = await read(`/alerts/${id}/resend`);
+  expectWords(page, [/name="destination" value="ops"/, /name="destination" value="treasury"/]);
+  const none = await post(`/alerts/${id}/resend`);
+  expect(none.status).toBe(400);
+  expect(await none.text()).toContain("Tick at least one destination");
+  expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
+  const done = await post(`/alerts/${id}/resend`, { destination: "treasury" });
+  const location = done.headers.get("location") ?? "";
+  expect(location).toBe(`/alerts/${id}?done=resent&n=1`);
+  expect(await read(location)).toContain("1 delivery is on the way");
+  expect(await read(`/alerts/${id}?done=Call+us&n=now`)).not.toContain("Call us");
+});
+
+test("one alert on its page proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {
+  const fixture = await openWithFailures();
+  const { store, clock, addAlert } = fixture;
+  const ticked = async (id: string) => {
+    const page = await fixture.read(`/alerts/${id}/resend`);
+    return [...page.matchAll(/value="(\w+)" checked/g)].map(([, name]) => name);
+  };
+  const failed = (await store.listAlerts({ limit: 1, destination: "treasury" }))[0]?.id ?? "";
+  expect(await ticked(failed)).toEqual(["ops", "treasury"]);
+  await fixture.operations.resend(failed, ["treasury"]);
+  expect(await ticked(failed)).toEqual(["ops"]);
+  const until = clock.now() + 3_600_000;
+  const held = { destination: "treasury", state: "held", dueAt: until } as const;
+  const { id } = await addAlert({ deliveries: [{}, held] });
+  expect(await ticked(id)).toEqual([]);
+  await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+  expect(await ticked(id)).toEqual(["ops"]);
+});
+
+test("one alert on its page shows of a delivery that failed that it was resent, and what became of that", async () => {
+  const fixture = await openWithFailures();
+  const [alert] = await fixture.store.listAlerts({ limit: 1, destination: "treasury" });
+  await fixture.operations.resend(alert?.id ?? "", ["treasury"]);
+  const resend = (await fixture.store.getAlert(alert?.id ?? ""))?.deliveries.at(-1);
+  const page = await fixture.read(`/alerts/${alert?.id}`);
+  expect(page).toMatch(new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"));
+  expect(page).toContain(`id="delivery-${resend?.id}"`);
 });
 
 describe("trying a destination", () => {

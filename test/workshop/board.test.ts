@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { createEmailChannel } from "../../src/vendors/email/send.ts";
 import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
 import { openBoard } from "../../workshop/board/board.tsx";
@@ -61,48 +61,46 @@ const slackBlock = (...elements: object[]) => ({
   elements: [{ type: "rich_text_section", elements }],
 });
 
-describe("the board", () => {
-  it("shows hostile text as text, everywhere", async () => {
-    const skeletonOf = (html: string) => [...html.matchAll(/<\/?[a-z][a-z0-9]*(?=[\s>])/gi)].map(String);
-    const show = async (words: string) => {
-      world = await openWorld();
-      world.chat.post(chatId, words, words);
-      await send({ text: words, reply_parameters: { message_id: 1 } });
-      await post(world.apps.slackUrl, { text: words, blocks: [slackBlock(slackText(words))] });
-      await post(v10(), { content: words, embeds: [{ description: words, title: words }] });
-      await post(world.apps.ntfyServer, { topic: world.apps.ntfyTopic, title: words, message: words, tags: [words] });
-      await mail("a", { subject: words, text: words, html: words });
-      return Promise.all(["telegram", "slack", "discord", "ntfy", "mail"].map((app) => page(`app=${app}`)));
-    };
-    const bad = await show(`"><script>alert(1)</script><img src=x onerror=alert(1)> [a](<javascript:alert(1)>) **b`);
-    const good = await show("[a](<b>) words **b");
-    for (const html of bad) expect(html).not.toContain("<script>alert");
-    for (const html of good) expect(html).toContain("words");
-    expect(bad.map(skeletonOf)).toEqual(good.map(skeletonOf));
-  });
+it("the board shows hostile text as text, everywhere", async () => {
+  const skeletonOf = (html: string) => [...html.matchAll(/<\/?[a-z][a-z0-9]*(?=[\s>])/gi)].map(String);
+  const show = async (words: string) => {
+    world = await openWorld();
+    world.chat.post(chatId, words, words);
+    await send({ text: words, reply_parameters: { message_id: 1 } });
+    await post(world.apps.slackUrl, { text: words, blocks: [slackBlock(slackText(words))] });
+    await post(v10(), { content: words, embeds: [{ description: words, title: words }] });
+    await post(world.apps.ntfyServer, { topic: world.apps.ntfyTopic, title: words, message: words, tags: [words] });
+    await mail("a", { subject: words, text: words, html: words });
+    return Promise.all(["telegram", "slack", "discord", "ntfy", "mail"].map((app) => page(`app=${app}`)));
+  };
+  const bad = await show(`"><script>alert(1)</script><img src=x onerror=alert(1)> [a](<javascript:alert(1)>) **b`);
+  const good = await show("[a](<b>) words **b");
+  for (const html of bad) expect(html).not.toContain("<script>alert");
+  for (const html of good) expect(html).toContain("words");
+  expect(bad.map(skeletonOf)).toEqual(good.map(skeletonOf));
+});
 
-  it("breaks what comes next for a person, not for another site, and shows how it was answered", async () => {
-    const fault = { app: "telegram", place: chatId, words: "asks to wait 5 seconds (429)" };
-    const submit = (origin: string, fields: Record<string, string> = fault) =>
-      fetch(`${world.board.url}/faults`, {
-        ...{ method: "POST", headers: { origin }, redirect: "manual", body: new URLSearchParams(fields) },
-      });
-    expect((await submit("https://elsewhere.example")).status).toBe(403);
-    expect(world.chat.faults.pending()).toEqual([]);
-    expect((await submit(world.board.url)).status).toBe(303);
-    expect(world.chat.faults.pending()).toEqual([{ kind: "flood", chat: chatId }]);
-    expect(await page("app=telegram")).toContain("Waiting: asks to wait 5 seconds (429)");
-    await send({ text: "x" });
-    expect(await page("app=telegram")).toContain("Too Many Requests: retry after 5");
+it("the board breaks what comes next for a person, not for another site, and shows how it was answered", async () => {
+  const fault = { app: "telegram", place: chatId, words: "asks to wait 5 seconds (429)" };
+  const submit = (origin: string, fields: Record<string, string> = fault) =>
+    fetch(`${world.board.url}/faults`, {
+      ...{ method: "POST", headers: { origin }, redirect: "manual", body: new URLSearchParams(fields) },
+    });
+  expect((await submit("https://elsewhere.example")).status).toBe(403);
+  expect(world.chat.faults.pending()).toEqual([]);
+  expect((await submit(world.board.url)).status).toBe(303);
+  expect(world.chat.faults.pending()).toEqual([{ kind: "flood", chat: chatId }]);
+  expect(await page("app=telegram")).toContain("Waiting: asks to wait 5 seconds (429)");
+  await send({ text: "x" });
+  expect(await page("app=telegram")).toContain("Too Many Requests: retry after 5");
 
-    const lost = { app: "mail", place: "ops@example.com", words: "takes the mail and loses the answer" };
-    await submit(world.board.url, lost);
-    expect(world.mailbox.faults.pending()).toEqual([
-      { stage: "mail", kind: "drop", delivered: true, mailbox: "ops@example.com" },
-    ]);
-    await submit(world.board.url, { ...lost, clear: "yes" });
-    expect(world.mailbox.faults.pending()).toEqual([]);
-    await submit(world.board.url, { app: "slack", place: "slack", words: "says that the webhook or topic is gone" });
-    expect(await post(world.apps.slackUrl, { text: "a" })).toBe("no_service");
-  });
+  const lost = { app: "mail", place: "ops@example.com", words: "takes the mail and loses the answer" };
+  await submit(world.board.url, lost);
+  expect(world.mailbox.faults.pending()).toEqual([
+    { stage: "mail", kind: "drop", delivered: true, mailbox: "ops@example.com" },
+  ]);
+  await submit(world.board.url, { ...lost, clear: "yes" });
+  expect(world.mailbox.faults.pending()).toEqual([]);
+  await submit(world.board.url, { app: "slack", place: "slack", words: "says that the webhook or topic is gone" });
+  expect(await post(world.apps.slackUrl, { text: "a" })).toBe("no_service");
 });

@@ -34,35 +34,33 @@ async function startSending(
   return { ...fixture, receiver, sent: () => receiver.received.map(({ body }) => JSON.parse(body)) };
 }
 
-describe("alerts of the market", () => {
-  test("fires when a condition begins to hold and resolves when it ends", async () => {
-    const fixture = await start();
-    const { sandbox, advance } = fixture;
-    const receiver = await startReceiver();
-    await sandbox.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
-    const account = sandbox.describe().accounts[1];
-    const metricKey = await anyMetricKey(fixture);
-    await sandbox.subscribe({
-      accountId: account?.id,
-      metricKey,
-      condition: { kind: "change_percent", percent: 40, windowMs: 60_000 },
-      severity: "critical",
-    });
-    await fixture.setOutputs({ webhookUrl: `${receiver.url}/hook` }, "key-of-quiet");
-
-    advance(1000);
-    sandbox.moveMetric(metricKey, 50, 20_000);
-    advance(1000);
-    advance(30_000);
-    advance(60_000);
-    await sandbox.settled();
-
-    const sent = receiver.received.map(({ body }) => JSON.parse(body));
-    expect(sent.map(({ status }) => status)).toEqual(["firing", "resolved"]);
-    expect(sent[0]).toMatchObject({ metricKey, severity: "critical", condition: "change_percent" });
-    expect(sent[0].value).toBeGreaterThan(sent[0].previousValue * 1.4);
-    expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(2);
+test("alerts of the market fires when a condition begins to hold and resolves when it ends", async () => {
+  const fixture = await start();
+  const { sandbox, advance } = fixture;
+  const receiver = await startReceiver();
+  await sandbox.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
+  const account = sandbox.describe().accounts[1];
+  const metricKey = await anyMetricKey(fixture);
+  await sandbox.subscribe({
+    accountId: account?.id,
+    metricKey,
+    condition: { kind: "change_percent", percent: 40, windowMs: 60_000 },
+    severity: "critical",
   });
+  await fixture.setOutputs({ webhookUrl: `${receiver.url}/hook` }, "key-of-quiet");
+
+  advance(1000);
+  sandbox.moveMetric(metricKey, 50, 20_000);
+  advance(1000);
+  advance(30_000);
+  advance(60_000);
+  await sandbox.settled();
+
+  const sent = receiver.received.map(({ body }) => JSON.parse(body));
+  expect(sent.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+  expect(sent[0]).toMatchObject({ metricKey, severity: "critical", condition: "change_percent" });
+  expect(sent[0].value).toBeGreaterThan(sent[0].previousValue * 1.4);
+  expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(2);
 });
 
 describe("notifications", () => {
@@ -140,33 +138,31 @@ describe("notifications", () => {
   });
 });
 
-describe("the messenger output", () => {
-  test("posts to the channel by the bot, obeys retry_after, and shows the token nowhere", async () => {
-    const description = "Too Many Requests: retry after 30";
-    const botApi = await startReceiver((response, count) => {
-      const refused = { ok: false, description, parameters: { retry_after: 30 } };
-      response.writeHead(count === 1 ? 429 : 200);
-      response.end(JSON.stringify(count === 1 ? refused : { ok: true, result: { message_id: 1 } }));
-    });
-    const token = "123456:canary-of-the-token";
-    const fixture = await start({ botToken: new Secret(token), telegramApiRoot: botApi.url });
-    await fixture.setOutputs({ messengerChannelId: "-1001234" });
-    const event = fixture.sandbox.fire({ value: 9 });
-    await fixture.pass();
-    await fixture.pass(29_000);
-    expect(botApi.received.filter(({ body }) => body === botApi.received[0]?.body)).toHaveLength(1);
-    await fixture.pass(2000);
-
-    expect(botApi.received[0]?.path).toBe(`/bot${token}/sendMessage`);
-    expect(JSON.parse(botApi.received[0]?.body ?? "")).toMatchObject({ chat_id: "-1001234" });
-    const notifications = fixture.sandbox.listNotifications({ limit: 1000 });
-    const notification = notifications.find(({ eventIds }) => eventIds.includes(event.id));
-    expect(notification).toMatchObject({ state: "delivered", output: "messenger" });
-    const shown: string[] = [];
-    for (const path of ["/", "/_sandbox", "/_sandbox/deliveries"])
-      shown.push(JSON.stringify((await fixture.call(fixture.sandbox.url + path)).body));
-    expect(shown.join()).not.toContain("canary");
+test("the messenger output posts to the channel by the bot, obeys retry_after, and shows the token nowhere", async () => {
+  const description = "Too Many Requests: retry after 30";
+  const botApi = await startReceiver((response, count) => {
+    const refused = { ok: false, description, parameters: { retry_after: 30 } };
+    response.writeHead(count === 1 ? 429 : 200);
+    response.end(JSON.stringify(count === 1 ? refused : { ok: true, result: { message_id: 1 } }));
   });
+  const token = "123456:canary-of-the-token";
+  const fixture = await start({ botToken: new Secret(token), telegramApiRoot: botApi.url });
+  await fixture.setOutputs({ messengerChannelId: "-1001234" });
+  const event = fixture.sandbox.fire({ value: 9 });
+  await fixture.pass();
+  await fixture.pass(29_000);
+  expect(botApi.received.filter(({ body }) => body === botApi.received[0]?.body)).toHaveLength(1);
+  await fixture.pass(2000);
+
+  expect(botApi.received[0]?.path).toBe(`/bot${token}/sendMessage`);
+  expect(JSON.parse(botApi.received[0]?.body ?? "")).toMatchObject({ chat_id: "-1001234" });
+  const notifications = fixture.sandbox.listNotifications({ limit: 1000 });
+  const notification = notifications.find(({ eventIds }) => eventIds.includes(event.id));
+  expect(notification).toMatchObject({ state: "delivered", output: "messenger" });
+  const shown: string[] = [];
+  for (const path of ["/", "/_sandbox", "/_sandbox/deliveries"])
+    shown.push(JSON.stringify((await fixture.call(fixture.sandbox.url + path)).body));
+  expect(shown.join()).not.toContain("canary");
 });
 
 async function anyMetricKey({ sandbox, call }: SandboxFixture): Promise<string> {

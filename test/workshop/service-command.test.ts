@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { sandbox } from "../../src/cli/workshop.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -32,37 +32,35 @@ async function run(
 
 const readAccount = (url: string, key: string) => fetch(`${url}/account`, { headers: { authorization: key } });
 
-describe("tocsin sandbox", () => {
-  test("serves the key it was given until it is stopped, and says where in one document", async () => {
-    let address = "";
-    const stdout = await run(["--key", "my-key"], async ({ alertingUrl, apiKey }) => {
-      address = alertingUrl;
-      expect(apiKey).toBe("my-key");
-      expect((await readAccount(alertingUrl, "my-key")).status).toBe(200);
-    });
-    expect(JSON.parse(stdout)).toHaveProperty("data.pricingUrl");
-    await expect(readAccount(address, "my-key")).rejects.toThrow("fetch failed");
+test("tocsin sandbox serves the key it was given until it is stopped, and says where in one document", async () => {
+  let address = "";
+  const stdout = await run(["--key", "my-key"], async ({ alertingUrl, apiKey }) => {
+    address = alertingUrl;
+    expect(apiKey).toBe("my-key");
+    expect((await readAccount(alertingUrl, "my-key")).status).toBe(200);
   });
+  expect(JSON.parse(stdout)).toHaveProperty("data.pricingUrl");
+  await expect(readAccount(address, "my-key")).rejects.toThrow("fetch failed");
+});
 
-  test("keeps its key in --data", async () => {
-    const folder = makeTempFolder();
-    const keys: string[] = [];
-    const note = async ({ apiKey }: { apiKey: string }) => void keys.push(apiKey);
-    await run(["--data", folder], note);
-    await run(["--data", folder], note);
-    expect(keys[0]).toMatch(/^sandbox-/);
-    expect(keys[1]).toBe(keys[0]);
-  });
+test("tocsin sandbox keeps its key in --data", async () => {
+  const folder = makeTempFolder();
+  const keys: string[] = [];
+  const note = async ({ apiKey }: { apiKey: string }) => void keys.push(apiKey);
+  await run(["--data", folder], note);
+  await run(["--data", folder], note);
+  expect(keys[0]).toMatch(/^sandbox-/);
+  expect(keys[1]).toBe(keys[0]);
+});
 
-  test("fires the storm as soon as there is an output", async () => {
-    const receiver = await startReceiver();
-    await run(["--storm", "25"], async ({ alertingUrl, apiKey }) => {
-      await fetch(`${alertingUrl}/account`, {
-        method: "PUT",
-        headers: { authorization: apiKey },
-        body: JSON.stringify({ webhookUrl: receiver.url }),
-      });
-      await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(25);
+test("tocsin sandbox fires the storm as soon as there is an output", async () => {
+  const receiver = await startReceiver();
+  await run(["--storm", "25"], async ({ alertingUrl, apiKey }) => {
+    await fetch(`${alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: apiKey },
+      body: JSON.stringify({ webhookUrl: receiver.url }),
     });
+    await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(25);
   });
 });

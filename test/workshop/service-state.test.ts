@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startAt, startReceiver, startSandbox } from "./service-fixture.ts";
 
@@ -11,53 +11,51 @@ beforeEach(() => {
 
 const statePath = () => join(folder, "sandbox.json");
 
-describe("a restart", () => {
-  test("keeps outputs, a generated key, users, subscriptions and the market", async () => {
-    const first = await startSandbox({ dataDir: folder, key: undefined });
-    const read = async ({ sandbox, call }: typeof first) => ({
-      key: sandbox.apiKey,
-      account: (await call(`${sandbox.alertingUrl}/account`)).body as { data: { alertOutputs: object } },
-      users: (await call(`${sandbox.alertingUrl}/users`)).body,
-      subscriptions: (await call(`${sandbox.alertingUrl}/subscriptions`)).body,
-    });
-    await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/hook", messengerChannelId: "-100" });
-    const before = await read(first);
-    await first.sandbox.close();
-
-    const second = await startSandbox({ dataDir: folder, key: undefined });
-    const after = await read(second);
-    await second.sandbox.close();
-    expect(before.account.data.alertOutputs).toEqual({
-      webhookUrl: "http://127.0.0.1:9/hook",
-      messengerChannelId: "-100",
-    });
-    expect(after).toEqual(before);
+test("a restart keeps outputs, a generated key, users, subscriptions and the market", async () => {
+  const first = await startSandbox({ dataDir: folder, key: undefined });
+  const read = async ({ sandbox, call }: typeof first) => ({
+    key: sandbox.apiKey,
+    account: (await call(`${sandbox.alertingUrl}/account`)).body as { data: { alertOutputs: object } },
+    users: (await call(`${sandbox.alertingUrl}/users`)).body,
+    subscriptions: (await call(`${sandbox.alertingUrl}/subscriptions`)).body,
   });
+  await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/hook", messengerChannelId: "-100" });
+  const before = await read(first);
+  await first.sandbox.close();
 
-  test("sends again what had not been accepted", async () => {
-    const first = await startSandbox({ dataDir: folder });
-    await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
-    const event = first.sandbox.fire();
-    await first.sandbox.settled();
-    await first.sandbox.close();
-
-    const receiver = await startReceiver();
-    const second = await startSandbox({ dataDir: folder, at: startAt + 60_000 });
-    await second.setOutputs({ webhookUrl: receiver.url });
-    second.advance(1);
-    await second.sandbox.settled();
-    await second.sandbox.close();
-    expect(receiver.received.map(({ body }) => JSON.parse(body).eventId)).toContain(event.id);
+  const second = await startSandbox({ dataDir: folder, key: undefined });
+  const after = await read(second);
+  await second.sandbox.close();
+  expect(before.account.data.alertOutputs).toEqual({
+    webhookUrl: "http://127.0.0.1:9/hook",
+    messengerChannelId: "-100",
   });
+  expect(after).toEqual(before);
+});
 
-  test("finds an answered change on disk even when the process is killed at once", async () => {
-    const { sandbox, setOutputs } = await startSandbox({ dataDir: folder });
-    await setOutputs({ webhookUrl: "http://127.0.0.1:9/kept" });
-    // Read before close(), which would save once more.
-    const kept = await readFile(statePath(), "utf8");
-    await sandbox.close();
-    expect(kept).toContain("/kept");
-  });
+test("a restart sends again what had not been accepted", async () => {
+  const first = await startSandbox({ dataDir: folder });
+  await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
+  const event = first.sandbox.fire();
+  await first.sandbox.settled();
+  await first.sandbox.close();
+
+  const receiver = await startReceiver();
+  const second = await startSandbox({ dataDir: folder, at: startAt + 60_000 });
+  await second.setOutputs({ webhookUrl: receiver.url });
+  second.advance(1);
+  await second.sandbox.settled();
+  await second.sandbox.close();
+  expect(receiver.received.map(({ body }) => JSON.parse(body).eventId)).toContain(event.id);
+});
+
+test("a restart finds an answered change on disk even when the process is killed at once", async () => {
+  const { sandbox, setOutputs } = await startSandbox({ dataDir: folder });
+  await setOutputs({ webhookUrl: "http://127.0.0.1:9/kept" });
+  // Read before close(), which would save once more.
+  const kept = await readFile(statePath(), "utf8");
+  await sandbox.close();
+  expect(kept).toContain("/kept");
 });
 
 test("an asset under registration is on disk before its answer, and queryable after a restart", async () => {

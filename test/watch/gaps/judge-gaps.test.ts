@@ -281,8 +281,9 @@ describe("doubts", () => {
   });
 });
 
-describe("alerts that are dated or written in another way", () => {
-  it.each([10, 20])("%i minutes behind, they match their crossings", (late) => {
+it.each([10, 20])(
+  "alerts that are dated or written in another way, %i minutes behind, they match their crossings",
+  (late) => {
     const sightings = alerts().map((one) => ({
       ...one,
       at: one.at + late * minute,
@@ -290,12 +291,15 @@ describe("alerts that are dated or written in another way", () => {
     }));
     const report = judge({ sightings, downtimes: [] });
     expect(report).toMatchObject({ answered: report.crossings, missing: [] });
-  });
+  },
+);
 
-  it.each([
-    (holds: boolean) => `${key} is ${holds ? "" : "no longer "}above 100`,
-    (holds: boolean) => (holds ? `Alert: USD price (${key}) above 100` : `RESOLVED ${key} is back below 100`),
-  ])("as a text with the key of the metric in it, they match (%#)", (write) => {
+it.each([
+  (holds: boolean) => `${key} is ${holds ? "" : "no longer "}above 100`,
+  (holds: boolean) => (holds ? `Alert: USD price (${key}) above 100` : `RESOLVED ${key} is back below 100`),
+])(
+  "alerts that are dated or written in another way, as a text with the key of the metric in it, they match (%#)",
+  (write) => {
     const sightings = alerts().flatMap(({ at, holds }) => {
       const [translation] = translateRequest(Buffer.from(write(holds === true)), "text/plain");
       return translation === undefined ? [] : [readSighting(translation.facts, at + 500)];
@@ -303,13 +307,13 @@ describe("alerts that are dated or written in another way", () => {
     const report = judge({ sightings, downtimes: [] });
     expect(report.crossings).toBeGreaterThan(20);
     expect(report).toMatchObject({ answered: report.crossings, missing: [] });
-  });
+  },
+);
 
-  it("that do not say which turn they are of answer the one that the records show", () => {
-    const sightings = alerts().map(({ holds: _gone, ...one }) => one);
-    const report = judge({ sightings, downtimes: [] });
-    expect(report).toMatchObject({ answered: report.crossings, missing: [] });
-  });
+it("alerts that are dated or written in another way that do not say which turn they are of answer the one that the records show", () => {
+  const sightings = alerts().map(({ holds: _gone, ...one }) => one);
+  const report = judge({ sightings, downtimes: [] });
+  expect(report).toMatchObject({ answered: report.crossings, missing: [] });
 });
 
 /** Six rules, each over a metric of its own, which take turns to cross, one of them briefly. What is lost does not come. */
