@@ -51,268 +51,205 @@ function judge(changes: Partial<GapEvidence> = {}) {
     ...changes,
   });
 }
-const verdicts = (report: ReturnType<typeof judge>) => report.missing.map(({ verdict }) => verdict);
+/** How sure, of which turn, at which hour; and why the rest cannot be told. */
+const missingIn = ({ missing }: ReturnType<typeof judge>) =>
+  missing.map(({ verdict, status, toAt }) => `${verdict} ${status} ${(toAt - begin) / hour}`).join(", ");
 const reasons = ({ unknown }: ReturnType<typeof judge>) => unknown.map(({ why }) => why).join("\n");
+
+/** Those of them that came while the relay ran. */
+const ranAt = ({ at }: Sighting) => at < down.fromAt || at >= down.toAt;
+const all = (change: (one: Sighting) => Sighting) => alerts().map(change);
+const came = (change: (one: Sighting) => Sighting = (one) => one) => all(change).filter(ranAt);
+const ofSubscription = (changes: object) =>
+  readSubscriptions([{ ...subscription, subscription: { ...subscription.subscription, ...changes } }]);
+const recorded = (points: ReturnType<typeof records>, unread = 0): GapEvidence["histories"] =>
+  new Map([[key, { points, unread }]]);
+const without = (from: number, to: number) =>
+  recorded(records().filter(({ at }) => at < begin + from * hour || at > begin + to * hour));
+
+const sureOfAll = "sure resolved 12.5, sure firing 12, sure resolved 10.5";
 
 it("is sure of what the relay missed while it was down", () => {
   const report = judge();
-  expect(verdicts(report)).toEqual(["sure", "sure", "sure"]);
-  expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour, begin + 12 * hour, begin + 10.5 * hour]);
+  expect(missingIn(report)).toEqual(sureOfAll);
   expect(report.unknown).toEqual([]);
-  expect(report.missing[0]).toMatchObject({
-    rule: "sub_1",
-    condition: "above 100",
-    status: "resolved",
-    before: 110,
-    after: 90,
-  });
+  expect(report.missing[0]).toMatchObject({ rule: "sub_1", condition: "above 100", before: 110, after: 90 });
 });
 
-it("looks at the time that it is asked about, and not at what may still come", () => {
-  expect(judge({ since: begin + 12.1 * hour }).missing).toHaveLength(1);
-  expect(judge({ until: begin + 11 * hour }).missing).toHaveLength(1);
-  const now = begin + 12.6 * hour;
-  const sightings = alerts().filter(({ at }) => at < down.fromAt);
-  expect(judge({ now, until: now, sightings }).missing).toHaveLength(2);
+const unnamed = { hasOwnTime: false, words: [] };
+const [beforeNoon, noon] = [begin + 12.1 * hour, begin + 12.6 * hour];
+const flat = records().map(({ at, value }) => ({ at, value: value === 110 ? 100 : value }));
+const early = records().filter(({ at }) => at > begin + 3 * hour && at < begin + 20 * hour);
+const ends = "its records end at 2026-11-20T19:55Z, its records begin at 2026-11-20T03:05Z, 7 of its records";
+const hole = "it has no records from 2026-11-20T10:10Z to 2026-11-20T12:15Z";
+const holed = "records are missing where it may have crossed its threshold";
+const otherForm = "an alert arrived then, and it is not known which rule sent it";
+const twins = readSubscriptions([subscription, { subscription: { id: "sub_2", op: ">", value: 95 }, metric: { key } }]);
+const pair = readSubscriptions([subscription, { subscription: { id: "sub_2", op: "<", value: 95 }, metric: { key } }]);
+const ofOther = all(({ at, holds }) => sighting(at, { kind: "below", threshold: 95, holds: holds === false }));
+const amidOthers = [...alerts().filter(({ at }) => at !== begin + 12 * hour), ...ofOther];
+const inOtherForm = all((one) =>
+  one.at < begin + 10 * hour ? one : { ...unnamed, at: one.receivedAt, receivedAt: one.receivedAt },
+);
+const ahead = came((one) => (one.at > down.toAt ? { ...one, hasOwnTime: false, isAhead: true } : one));
+const anHourOff = all((one) => ({ ...one, at: one.at + hour }));
+const ended = ofSubscription({ expiresAt: begin / 1000 + 11 * 3600 });
+const unread = "alerts that arrived wait to be read";
+const alike = "its alerts cannot be told from those of another rule";
+const endless = "it has never reported that its condition ended";
+const failed: GapEvidence["histories"] = new Map([[key, "alerting: 502"]]);
+const untimed = ({ receivedAt, ...one }: Sighting) => ({ ...one, at: receivedAt, receivedAt, hasOwnTime: false });
+const lateAt = down.toAt + 2 * minute;
+const late = sighting(begin + 12 * hour, { at: lateAt, receivedAt: lateAt, hasOwnTime: false });
+const dayOff = { fromAt: begin + 11 * hour, toAt: begin + 12.2 * hour };
+
+it.each<[string, Partial<GapEvidence>, string, string?]>([
+  ["looks at the time since it is asked about", { since: beforeNoon }, "sure resolved 12.5"],
+  ["looks at the time until it is asked about", { until: begin + 11 * hour }, "sure resolved 10.5"],
+  [
+    "looks not at what may still come",
+    { now: noon, until: noon, sightings: came().filter(({ at }) => at < noon) },
+    "likely firing 12, likely resolved 10.5",
+  ],
+  [
+    "takes a crossing in a hole of the records for none",
+    { histories: without(10.2, 12.2) },
+    "sure resolved 12.5",
+    hole,
+  ],
+  ["names a hole of the records", { histories: without(11.8, 12.2) }, "sure resolved 12.5, sure resolved 10.5", holed],
+  ["cannot tell of a metric that was not looked at", { histories: new Map() }, "", "its metric was not looked at"],
+  ["cannot tell of records that cannot be had", { histories: failed }, "", "alerting: 502"],
+  ["cannot tell without a point", { histories: recorded([], 40) }, "", "the service has no records of"],
+  ["says where records begin, end and cannot be read", { histories: recorded(early, 7) }, sureOfAll, ends],
+  ["is sure of nothing by a clock that is an hour off", { sightings: anHourOff }, ""],
+  [
+    "misses none that came in another form, without key, threshold and time",
+    { sightings: inOtherForm, downtimes: [] },
+    "",
+    otherForm,
+  ],
+  ["misses none that may wait to be read", { unreadSince: begin + 13 * hour }, "", unread],
+  ["expects nothing of before the log is whole", { logSince: begin + 12.2 * hour }, "sure resolved 12.5"],
+  ["expects nothing while the account was off", { offs: [dayOff] }, "sure resolved 12.5, sure resolved 10.5"],
+  ["expects nothing of an ended subscription", { subscriptions: ended }, "sure resolved 10.5"],
+  ["is sure of nothing where alerts are dated ahead of their coming", { sightings: ahead }, ""],
+  [
+    "takes one missing amid others for likely at most",
+    { subscriptions: pair, sightings: amidOthers, downtimes: [] },
+    "likely firing 12",
+  ],
+  [
+    "thinks of untimed alerts that came later",
+    { sightings: [...all(untimed).filter(ranAt), late] },
+    "likely resolved 12.5, likely resolved 10.5",
+  ],
+  [
+    "expects no end where none is ever told",
+    { sightings: came().filter(({ holds }) => holds) },
+    "sure firing 12",
+    endless,
+  ],
+  [
+    "judges no rules whose alerts look alike",
+    { subscriptions: twins, sightings: all(({ threshold: _gone, ...one }) => one) },
+    "",
+    alike,
+  ],
+])("%s", (_what, evidence, missing, why = "") => {
+  const report = judge(evidence);
+  expect(missingIn(report)).toEqual(missing);
+  expect(reasons(report)).toContain(why);
 });
 
-describe("history that says less than it should", () => {
-  const between = (from: number, to: number) =>
-    records().filter(({ at }) => at < begin + from * hour || at > begin + to * hour);
-
-  it("a hole is named, and what crossed in it is no crossing", () => {
-    const report = judge({ histories: new Map([[key, { points: between(10.2, 12.2), unread: 0 }]]) });
-    expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour]);
-    const holed = judge({ histories: new Map([[key, { points: between(11.8, 12.2), unread: 0 }]]) });
-    expect(reasons(holed)).toContain("records are missing where it may have crossed its threshold");
-    expect(reasons(report)).toContain("it has no records from 2026-11-20T10:10Z to 2026-11-20T12:15Z");
-    expect(holed.missing).toHaveLength(2);
-  });
-
-  it.each<[string, GapEvidence["histories"], string]>([
-    ["none", new Map(), "its metric was not looked at"],
-    ["a failure", new Map([[key, "alerting: 502"]]), "alerting: 502"],
-    ["no point", new Map([[key, { points: [], unread: 40 }]]), "the service has no records of"],
-  ])("%s", (_what, histories, why) => {
-    const report = judge({ histories });
-    expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain(why);
-  });
-
-  it("says where records begin, end and cannot be read", () => {
-    const points = records().filter(({ at }) => at > begin + 3 * hour && at < begin + 20 * hour);
-    const why = reasons(judge({ histories: new Map([[key, { points, unread: 7 }]]) }));
-    expect(why).toContain(
-      "its records end at 2026-11-20T19:55Z, its records begin at 2026-11-20T03:05Z, 7 of its records",
-    );
-  });
-
-  it("values that stand at the threshold say nothing", () => {
-    const flat = records().map(({ at, value }) => ({ at, value: value === 110 ? 100 : value }));
-    const histories = new Map([[key, { points: flat, unread: 0 }]]);
-    expect(judge({ histories, sightings: alerts() })).toMatchObject({ crossings: 0, missing: [] });
-  });
+it("a subscription that was changed since is not held against it", () => {
+  const subscriptions = ofSubscription({ updatedAt: new Date(begin + 14 * hour).toISOString() });
+  const report = judge({ subscriptions, sightings: came(({ threshold: _gone, ...one }) => one) });
+  expect(report.missing).toEqual([]);
+  expect(reasons(report)).toContain("it may be younger than the crossing");
+  // Its alerts named the same threshold before: it was there, and may have been off.
+  const named = judge({ subscriptions });
+  expect(missingIn(named)).toEqual("likely resolved 12.5, likely firing 12, likely resolved 10.5");
+  expect(named.missing[0]?.reason).toContain("it was changed or switched on after that");
 });
 
-describe("doubts", () => {
-  it("a clock of the sender's that is an hour off makes nothing sure", () => {
-    const sightings = alerts().map((one) => ({ ...one, at: one.at + hour }));
-    expect(verdicts(judge({ sightings }))).not.toContain("sure");
-  });
-
-  it("a subscription that was changed since is not held against it", () => {
-    const changed = {
-      subscription: { ...subscription.subscription, updatedAt: new Date(begin + 14 * hour).toISOString() },
-      metric: { key },
-    };
-    const bare = alerts().map(({ threshold: _gone, ...one }) => one);
-    const sightings = bare.filter(({ at }) => at < down.fromAt || at >= down.toAt);
-    const report = judge({ subscriptions: readSubscriptions([changed]), sightings });
-    expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("it may be younger than the crossing");
-    // Its alerts named the same threshold before: it was there, and may have been off.
-    const named = judge({ subscriptions: readSubscriptions([changed]) });
-    expect(verdicts(named)).toEqual(["likely", "likely", "likely"]);
-    expect(named.missing[0]?.reason).toContain("it was changed or switched on after that");
-  });
-
-  it("alerts that came in another form are not missing", () => {
-    // From then on no key, no threshold and no time stands in them.
-    const sightings = alerts().map((one) =>
-      one.at < begin + 10 * hour
-        ? one
-        : { at: one.receivedAt, receivedAt: one.receivedAt, hasOwnTime: false, words: [] },
-    );
-    const report = judge({ sightings, downtimes: [] });
-    expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("an alert arrived then, and it is not known which rule sent it");
-  });
-
-  it("alerts that wait to be read may be the ones", () => {
-    const report = judge({ unreadSince: begin + 13 * hour });
-    expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("alerts that arrived wait to be read");
-  });
-
-  it("what lies before the log is whole is not expected, nor what lies in a time when the account was off", () => {
-    expect(judge({ logSince: begin + 12.2 * hour }).missing).toHaveLength(1);
-    expect(judge({ offs: [{ fromAt: begin + 11 * hour, toAt: begin + 12.2 * hour }] }).missing).toHaveLength(2);
-  });
-
-  it("a subscription that has ended owes nothing", () => {
-    const ended = {
-      ...subscription,
-      subscription: { ...subscription.subscription, expiresAt: begin / 1000 + 11 * 3600 },
-    };
-    const report = judge({ subscriptions: readSubscriptions([ended]) });
-    expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 10.5 * hour]);
-  });
-
-  it.each([{ activeHours: { from: "08:00", to: "18:00" } }, { days: ["mon", "tue"] }, { snoozedUntil: "2026-11-21" }])(
-    "a member that may keep it silent at times makes nothing sure: %j",
-    (member) => {
-      const resting = { ...subscription, subscription: { ...subscription.subscription, ...member } };
-      const report = judge({ subscriptions: readSubscriptions([resting]) });
-      expect(new Set(verdicts(report))).toEqual(new Set(["likely"]));
-      expect(report.missing[0]?.reason).toContain(Object.keys(member)[0]?.toLowerCase());
-    },
-  );
-
-  it("what came before a backup was restored is not looked for in it", () => {
-    const report = judge({ downtimes: [{ ...down, restored: true }] });
-    expect(report.missing).toEqual([]);
-    expect(report.unknown).toMatchObject([
-      {
-        what: "the log",
-        why: "it was restored from a backup at 2026-11-20T13:00Z: what arrived since the last alert of the backup is not in it",
-      },
-      { why: "no alert was due: the account was turned off, or the log was restored from a backup", crossings: 3 },
-    ]);
-    expect(report.notDue).toBe(3);
-    expect(report.downtimes).toEqual([{ ...down, asleep: false, restored: true }]);
-    const both = judge({ downtimes: [{ ...down, toAt: begin + 11 * hour, restored: true }, down] });
-    expect(both.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour, begin + 12 * hour]);
-  });
-
-  it("while the machine was asleep, or its clock was set, nothing is sure", () => {
-    const report = judge({ downtimes: [{ ...down, asleep: true }] });
-    expect(report.missing.map(({ verdict, whileDown }) => `${verdict} ${whileDown}`)).toEqual([
-      "likely false",
-      "likely false",
-      "likely false",
-    ]);
-    // They are one outage, which people hear of.
-    expect(report.outages).toMatchObject([{ lost: 3, whileDown: false, asleep: true }]);
-    expect(new Set(report.missing.map(({ outage }) => outage))).toEqual(new Set(report.outages.map(({ id }) => id)));
-    const { news } = planGapNews(report, gapMemorySchema.parse({ told: [] }));
-    expect(news).toMatchObject([{ says: "lost", isOver: true, missing: { length: 3 } }]);
-  });
-
-  it("alerts that are dated ahead of their coming say that a clock is wrong", () => {
-    const sightings = alerts()
-      .filter(({ at }) => at < down.fromAt || at >= down.toAt)
-      .map((one) => (one.at > down.toAt ? { ...one, hasOwnTime: false, isAhead: true } : one));
-    const report = judge({ sightings });
-    expect(verdicts(report)).not.toContain("sure");
-  });
-
-  it("a time in which alerts came is none in which the relay was down", () => {
-    const through = { fromAt: begin + 5 * hour, toAt: begin + 15 * hour };
-    const came = alerts().filter(({ at }) => at !== begin + 10 * hour);
-    expect(judge({ sightings: came, downtimes: [through] })).toMatchObject({
-      downtimes: [],
-      missing: [{ verdict: "likely" }],
-    });
-    // It ran for up to a minute more than it had saved.
-    const late = { ...down, fromAt: begin + 10 * hour - 30_000 };
-    const sightings = alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt);
-    expect(judge({ sightings, downtimes: [late] }).downtimes).toEqual([
-      { fromAt: begin + 10 * hour + 500, toAt: down.toAt, asleep: false, restored: false },
-    ]);
-  });
-
-  it("one that is missing amid others that came is likely at most", () => {
-    const other = { subscription: { id: "sub_2", op: "<", value: 95 }, metric: { key } };
-    const others = alerts().map((one) =>
-      sighting(one.at, { kind: "below", threshold: 95, holds: one.holds === false }),
-    );
-    const report = judge({
-      subscriptions: readSubscriptions([subscription, other]),
-      sightings: [...alerts().filter(({ at }) => at !== begin + 12 * hour), ...others],
-      downtimes: [],
-    });
-    expect(verdicts(report)).toEqual(["likely"]);
-  });
-
-  it("while others of the same downtime come late, the rest may still come", () => {
-    const late = sighting(begin + 10.5 * hour, { receivedAt: down.toAt + minute });
-    const sightings = [...alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt), late];
-    const soon = judge({ sightings, now: down.toAt + hour, until: down.toAt + hour });
-    expect(verdicts(soon)).toEqual(["likely", "likely"]);
-    expect(soon.missing[0]?.reason).toContain("others of that time arrived late, so it may still");
-    expect(verdicts(judge({ sightings }))).toEqual(["sure", "sure"]);
-  });
-
-  it("alerts without a time of their own that came later may be the ones", () => {
-    const untimed = alerts().map((one) => ({ ...one, at: one.receivedAt, hasOwnTime: false }));
-    const kept = untimed.filter(({ at }) => at < down.fromAt || at >= down.toAt);
-    const late = sighting(begin + 12 * hour, {
-      at: down.toAt + 2 * minute,
-      receivedAt: down.toAt + 2 * minute,
-      hasOwnTime: false,
-    });
-    const report = judge({ sightings: [...kept, late] });
-    expect(report.missing.filter(({ status, verdict }) => status === "firing" && verdict === "sure")).toEqual([]);
-  });
-
-  it("a rule that tells only when it begins owes no end", () => {
-    const sightings = alerts().filter(({ holds, at }) => holds && (at < down.fromAt || at >= down.toAt));
-    const report = judge({ sightings });
-    expect(report.missing.map(({ verdict, status }) => `${verdict} ${status}`)).toEqual(["sure firing"]);
-    expect(reasons(report)).toContain("it has never reported that its condition ended");
-  });
-
-  it("rules whose alerts look alike are not judged", () => {
-    const twin = { subscription: { id: "sub_2", op: ">", value: 95 }, metric: { key } };
-    const sightings = alerts().map(({ threshold: _gone, ...one }) => one);
-    const report = judge({ subscriptions: readSubscriptions([subscription, twin]), sightings });
-    expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("its alerts cannot be told from those of another rule");
-  });
-});
-
-it.each([10, 20])(
-  "alerts that are dated or written in another way, %i minutes behind, they match their crossings",
-  (late) => {
-    const sightings = alerts().map((one) => ({
-      ...one,
-      at: one.at + late * minute,
-      receivedAt: one.at + late * minute,
-    }));
-    const report = judge({ sightings, downtimes: [] });
-    expect(report).toMatchObject({ answered: report.crossings, missing: [] });
+it.each([{ activeHours: { from: "08:00", to: "18:00" } }, { days: ["mon", "tue"] }, { snoozedUntil: "2026-11-21" }])(
+  "a member that may keep it silent at times makes nothing sure: %j",
+  (member) => {
+    const report = judge({ subscriptions: ofSubscription(member) });
+    expect(new Set(report.missing.map(({ verdict }) => verdict))).toEqual(new Set(["likely"]));
+    expect(report.missing[0]?.reason).toContain(Object.keys(member)[0]?.toLowerCase());
   },
 );
 
-it.each([
+it("what came before a backup was restored is not looked for in it", () => {
+  const report = judge({ downtimes: [{ ...down, restored: true }] });
+  expect(report.missing).toEqual([]);
+  const restored = "it was restored from a backup at 2026-11-20T13:00Z";
+  expect(report.unknown).toMatchObject([
+    { what: "the log", why: `${restored}: what arrived since the last alert of the backup is not in it` },
+    { why: "no alert was due: the account was turned off, or the log was restored from a backup", crossings: 3 },
+  ]);
+  expect(report.notDue).toBe(3);
+  expect(report.downtimes).toEqual([{ ...down, asleep: false, restored: true }]);
+  const both = judge({ downtimes: [{ ...down, toAt: begin + 11 * hour, restored: true }, down] });
+  expect(missingIn(both)).toEqual("sure resolved 12.5, sure firing 12");
+});
+
+it("while the machine was asleep, or its clock was set, nothing is sure", () => {
+  const report = judge({ downtimes: [{ ...down, asleep: true }] });
+  expect(missingIn(report)).toEqual("likely resolved 12.5, likely firing 12, likely resolved 10.5");
+  // They are one outage, which people hear of.
+  expect(report.outages).toMatchObject([{ lost: 3, whileDown: false, asleep: true }]);
+  const [{ id } = { id: "" }] = report.outages;
+  expect(report.missing).toMatchObject(Array(3).fill({ whileDown: false, outage: id }));
+  const { news } = planGapNews(report, gapMemorySchema.parse({ told: [] }));
+  expect(news).toMatchObject([{ says: "lost", isOver: true, missing: { length: 3 } }]);
+});
+
+it("a time in which alerts came is none in which the relay was down", () => {
+  const through = { fromAt: begin + 5 * hour, toAt: begin + 15 * hour };
+  const report = judge({ sightings: alerts().filter(({ at }) => at !== begin + 10 * hour), downtimes: [through] });
+  expect(report).toMatchObject({ downtimes: [], missing: [{ verdict: "likely" }] });
+  // It ran for up to a minute more than it had saved.
+  const saved = { ...down, fromAt: begin + 10 * hour - 30_000 };
+  expect(judge({ sightings: came(), downtimes: [saved] }).downtimes).toEqual([
+    { fromAt: begin + 10 * hour + 500, toAt: down.toAt, asleep: false, restored: false },
+  ]);
+});
+
+it("while others of the same downtime come late, the rest may still come", () => {
+  const sightings = [...came(), sighting(begin + 10.5 * hour, { receivedAt: down.toAt + minute })];
+  const soon = judge({ sightings, now: down.toAt + hour, until: down.toAt + hour });
+  expect(missingIn(soon)).toEqual("likely resolved 12.5, likely firing 12");
+  expect(soon.missing[0]?.reason).toContain("others of that time arrived late, so it may still");
+  expect(missingIn(judge({ sightings }))).toEqual("sure resolved 12.5, sure firing 12");
+});
+
+it("takes values at the threshold for no crossing", () => {
+  expect(judge({ histories: recorded(flat), sightings: alerts() })).toMatchObject({ crossings: 0, missing: [] });
+});
+
+const inWords = [
   (holds: boolean) => `${key} is ${holds ? "" : "no longer "}above 100`,
   (holds: boolean) => (holds ? `Alert: USD price (${key}) above 100` : `RESOLVED ${key} is back below 100`),
-])(
-  "alerts that are dated or written in another way, as a text with the key of the metric in it, they match (%#)",
-  (write) => {
-    const sightings = alerts().flatMap(({ at, holds }) => {
-      const [translation] = translateRequest(Buffer.from(write(holds === true)), "text/plain");
-      return translation === undefined ? [] : [readSighting(translation.facts, at + 500)];
-    });
-    const report = judge({ sightings, downtimes: [] });
-    expect(report.crossings).toBeGreaterThan(20);
-    expect(report).toMatchObject({ answered: report.crossings, missing: [] });
-  },
-);
-
-it("alerts that are dated or written in another way that do not say which turn they are of answer the one that the records show", () => {
-  const sightings = alerts().map(({ holds: _gone, ...one }) => one);
+].map((write): [string, Sighting[]] => {
+  const sightings = alerts().flatMap(({ at, holds }) => {
+    const [translation] = translateRequest(Buffer.from(write(holds === true)), "text/plain");
+    return translation === undefined ? [] : [readSighting(translation.facts, at + 500)];
+  });
+  return [`are texts like ${write(true)}`, sightings];
+});
+it.each<[string, Sighting[]]>([
+  ...[10, 20].map((late): [string, Sighting[]] => {
+    const ms = late * minute;
+    return [`are ${late} minutes behind`, all((one) => ({ ...one, at: one.at + ms, receivedAt: one.at + ms }))];
+  }),
+  ...inWords,
+  ["do not say which turn they are of", all(({ holds: _gone, ...one }) => one)],
+])("alerts match their crossings though they %s", (_how, sightings) => {
   const report = judge({ sightings, downtimes: [] });
+  expect(report.crossings).toBeGreaterThan(20);
   expect(report).toMatchObject({ answered: report.crossings, missing: [] });
 });
 
