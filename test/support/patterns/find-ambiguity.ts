@@ -64,16 +64,14 @@ export function findAmbiguity(source: string, flags = ""): string | undefined {
         return { ...nothing(), first: body?.first ?? [], isSurelyNullable: false, before: node.before ?? anything };
       }
       case "choice":
-        return node.options
-          .map(build)
-          .reduce((one, other) => ({
-            first: [...one.first, ...other.first],
-            last: [...one.last, ...other.last],
-            sure: [...one.sure, ...other.sure],
-            isNullable: one.isNullable || other.isNullable,
-            isSurelyNullable: one.isSurelyNullable || other.isSurelyNullable,
-            before: one.before | other.before,
-          }));
+        return node.options.map(build).reduce((one, other) => ({
+          first: [...one.first, ...other.first],
+          last: [...one.last, ...other.last],
+          sure: [...one.sure, ...other.sure],
+          isNullable: one.isNullable || other.isNullable,
+          isSurelyNullable: one.isSurelyNullable || other.isSurelyNullable,
+          before: one.before | other.before,
+        }));
       case "sequence":
         return node.parts.map(build).reduce(append, nothing());
       case "repeat":
