@@ -32,10 +32,7 @@ export interface AlertField {
   value: string;
 }
 
-/**
- * The facts that were read from a body, stored with it. Every text is the sender's plain text, never markup: escape it
- * wherever it is shown.
- */
+/** The facts that were read from a body. Each text is the sender's plain text: escape it wherever it is shown. */
 export interface AlertFacts {
   /** Never empty. Without a title in the body it is made of the content ("Alert (empty body)"). At most 300 characters. */
   title: string;
@@ -92,10 +89,7 @@ export interface Alert {
   facts: AlertFacts;
 }
 
-/**
- * How long an occurrence lasted, from its first message to its resolving alert. A sender's time before that message or
- * after the arrival is not used.
- */
+/** From the first message of an occurrence to its resolving alert. A sender's time outside of that is not used. */
 export function resolvedAfterMs({ receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">, firstAt: number): number {
   const occurredAt = facts.occurredAt ?? receivedAt;
   return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
@@ -104,9 +98,7 @@ export function resolvedAfterMs({ receivedAt, facts }: Pick<Alert, "receivedAt" 
 const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison)$/i;
 
-/**
- * Whether the threshold limits a change ("change_percent", 2.5) and not the value itself. A value of 3305 USD is not "above" it.
- */
+/** Whether the threshold limits a change ("change_percent", 2.5) and not the value: 3305 USD is not "above" it. */
 export function limitsChange({ fields, title }: Partial<Pick<AlertFacts, "fields" | "title">>): boolean {
   const isSaid = (fields ?? []).some(
     ({ name, value }) => conditionNames.test(name) && /change|percent|pct|moved|deviat/i.test(value),
@@ -138,10 +130,7 @@ export function drawableThreshold(facts: AlertFacts): number | undefined {
   return toNumber(facts.threshold) ?? undefined;
 }
 
-/**
- * The side of its threshold on which the value is. Undefined where the two numbers may differ in unit, or where the
- * sender says the opposite while the alert fires.
- */
+/** Undefined where the two numbers may differ in unit, or where the sender says the opposite while the alert fires. */
 export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
 ): "below" | "above" | undefined {

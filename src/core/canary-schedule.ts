@@ -23,10 +23,7 @@ export function describeCanarySchedule(schedule: CanarySchedule): string {
   return `at ${listed(times, "and")}${on}, ${timeZone}`;
 }
 
-/**
- * Finds the first time to send a canary after an instant, both epoch milliseconds. A time that the clocks jump over is
- * the instant of the jump. A time that comes twice counts once.
- */
+/** Finds the first time after an instant (epoch milliseconds). For a time that the clocks jump over it is the jump. */
 export function compileCanarySchedule(schedule: CanarySchedule): (after: number) => number {
   if (schedule.kind === "every") return (after) => after + schedule.everyMs;
   const { times, days, timeZone } = schedule;

@@ -10,10 +10,7 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /**
-   * Acts after `ms`, unless the returned function is called before. For time limits that are rarely reached: an
-   * AbortSignal would cost more than the timer.
-   */
+  /** Acts after `ms`, unless the returned function is called before. An AbortSignal would cost more than the timer. */
   after(ms: number, act: () => void): () => void;
 }
 

@@ -2,10 +2,7 @@ import { parseAmount, percentOf, subtractDecimals } from "../ground/numbers/deci
 import { writePlain } from "../ground/numbers/format-number.ts";
 import { type AlertFacts, limitsChange, multiplies, sideInTitle, sideOfCondition } from "./alert.ts";
 
-/*
- * Facts computed from others, in percent, exact to six places. Absent where a needed number is missing or unreadable,
- * or the base is zero.
- */
+/* Facts in percent, exact to six places. Absent where a number is missing or unreadable, or the base is zero. */
 
 /** The change from the previous value, in percent of that: `-5.7` for 94.3 after 100. */
 export function changePercentOf({ value, previousValue }: AlertFacts): string | undefined {
@@ -13,9 +10,9 @@ export function changePercentOf({ value, previousValue }: AlertFacts): string | 
 }
 
 /**
- * How far the value is past its threshold, in percent of it: `2.8` for 24.3 below 25, and for 25.7 above 25. Negative
- * before it. The side is the sender's. Where the sender names none, it is the value's own, while the alert fires.
- * Absent for a threshold that limits a change, and for a unit that multiplies ("M USD").
+ * How far the value is past its threshold, in percent: `2.8` for 24.3 below 25 and for 25.7 above 25. Negative before it. Where
+ * the sender names no side, it is the value's own, while the alert fires. Absent for a limit of a change, and a unit that
+ * multiplies.
  */
 export function distancePercentOf(facts: AlertFacts): string | undefined {
   const { value, threshold, status, unit } = facts;

@@ -64,10 +64,7 @@ export interface Thread {
   destination: string;
   recipient: string;
   alertKey: string;
-  /**
-   * The first message of the current occurrence. Absent where the vendor gives no id. `rootAlertSeq` is the alert that
-   * it shows now.
-   */
+  /** The first message of the current occurrence, which now shows `rootAlertSeq`. Absent without an id. */
   rootRef?: string;
   rootAlertSeq: number;
   /** The last message that pinged. */
@@ -80,9 +77,7 @@ export interface Thread {
   count: number;
   severity: Severity;
   status: AlertStatus;
-  /**
-   * When an alert resolved the occurrence, as long as this chat has no message of it: the alert waits, or went out in a digest.
-   */
+  /** When an alert resolved the occurrence without a message here yet: it waits, or went out in a digest. */
   overAt?: number;
 }
 

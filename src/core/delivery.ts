@@ -79,10 +79,7 @@ export function standingDeliveries<T extends Standing>(
   return [...newest.values()];
 }
 
-/**
- * The result of one call to a vendor. A channel throws only for bugs. `detail` is for people, at most 300 characters,
- * without secrets.
- */
+/** The result of a call to a vendor. `detail` is for people, at most 300 characters, without secrets. */
 export type Outcome =
   | {
       kind: "sent";

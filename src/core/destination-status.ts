@@ -57,10 +57,7 @@ export interface DestinationStatus extends StatusKey {
   tried?: { at: number; trial: Trial };
   /** The new id of an upgraded group, and the configured id that it replaces. */
   moved?: { from: string; to: string };
-  /**
-   * The last notice about this state, sent to another destination. Kept after recovery, so that flapping causes no
-   * storm of notices.
-   */
+  /** The last notice about this state. Kept after recovery, so that flapping causes no storm of notices. */
   notice?: {
     health: DestinationHealth;
     at: number;

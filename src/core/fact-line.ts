@@ -22,9 +22,7 @@ const maxNumberUnits = 30;
 
 /** An alert's facts in the few words of a first line. */
 export interface FactLine {
-  /**
-   * `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's own title with as many of these facts as fit.
-   */
+  /** `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's title with such facts. */
   title: string;
   /** For a resolved alert: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where `title` is the sender's. */
   over: string;
@@ -50,9 +48,7 @@ interface Subject {
   moved?: string;
 }
 
-/**
- * Writes an alert's first line from its facts. Undefined where the facts are too few: the caller then uses the sender's title.
- */
+/** Writes an alert's first line from its facts. Undefined where they are too few: the sender's title is then used. */
 export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine | undefined {
   const { value, format } = facts;
   if (value === undefined || format === "broken-json" || !amountLike.test(value)) return undefined;
@@ -160,10 +156,7 @@ function isInPercent({ fields, threshold = "" }: AlertFacts): boolean {
   );
 }
 
-/**
- * Adds the facts that the sender's title leaves out, as far as they fit: `Depeg: USDX price 0.9712 USD, −2.8 %, below
- * 0.98 (arbitrum)`.
- */
+/** Adds facts that the sender's title leaves out: `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`. */
 function addToTitle(subject: Subject, facts: AlertFacts, numbers: Numbers): string {
   const title = writeTitle(facts);
   const framed = readFrame(cleanLine(facts.title), facts.status);

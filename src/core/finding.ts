@@ -1,9 +1,6 @@
 import { AppError } from "./errors.ts";
 
-/**
- * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts, now or later. `skipped`: could
- * not be checked.
- */
+/** `warning`: works, but perhaps not as meant. `problem`: costs alerts, now or later. `skipped`: could not be checked. */
 export type Verdict = "ok" | "warning" | "problem" | "skipped";
 
 /** The result of one check, without secrets. */

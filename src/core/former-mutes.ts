@@ -24,10 +24,7 @@ async function read(
   return { former, known, present };
 }
 
-/**
- * Mutes that have left the configuration. Each ended when a relay noticed that, at the latest at its own end. Its id is
- * the name that deliveries keep.
- */
+/** Mutes that have left the configuration. Each ended when a relay noticed that. Its id is the name that deliveries keep. */
 export async function listFormerMutes(...asked: Parameters<typeof read>): Promise<Mute[]> {
   return (await read(...asked)).former;
 }

@@ -2,9 +2,7 @@ import { oneLine } from "../ground/text/clean.ts";
 import type { AlertStatus, Severity } from "./alert.ts";
 import { hashText } from "./secret.ts";
 
-/**
- * What an alert may wait for at its destination: the rest of its group, or the end of its cause. Names are made by `nameGroup`.
- */
+/** What an alert may wait for at its destination: the rest of its group, or the end of its cause. */
 export interface GroupRule {
   group?: {
     name: string;
@@ -15,10 +13,7 @@ export interface GroupRule {
     /** How long a firing critical alert waits at most. Milliseconds. */
     waitCriticalMs: number;
   };
-  /**
-   * The causes that this alert is. While it fires, each holds other alerts back, for `atMostMs` at most. Empty for a
-   * resolving alert: its key ends the causes.
-   */
+  /** The causes that this alert is, while it fires. Empty for a resolving alert: its key ends the causes. */
   holds?: { name: string; atMostMs: number }[];
   /** Causes that may hold this alert back. */
   heldBy?: string[];

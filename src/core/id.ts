@@ -1,10 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Now } from "./clock.ts";
 
-/**
- * Makes UUIDv7s (RFC 9562), strictly increasing within one source. Only a clock that is set back by more than
- * `mostBehindMs` breaks the order.
- */
+/** Makes UUIDv7s (RFC 9562), strictly increasing unless the clock is set back by more than `mostBehindMs`. */
 export type NewId = () => string;
 
 /** How far an id's time may be ahead of a clock that was set back. */

@@ -1,7 +1,4 @@
-/**
- * A number that keeps its digits. A JavaScript number would change `1.10` and `123456789012345678901`, which readers
- * must see as sent. Other values are as `JSON.parse` gives them.
- */
+/** A number that keeps its digits. A JavaScript number would change `1.10` and `123456789012345678901`. */
 export class JsonNumber {
   /** As in the body, e.g. `"1.10"` or `"6.02e23"`. */
   readonly text: string;

@@ -1,9 +1,6 @@
 import { type CommonStates, changeTogether } from "./ports/watch.ts";
 
-/**
- * Letters from other relays on the same database to the relay that has a lane. They are a list in one record. The
- * reader answers by what it saves, or by a letter.
- */
+/** Letters from other relays on the database to the relay that has a lane: a list in one record. */
 export class Mailbox<Letter> {
   readonly #store: CommonStates;
   readonly #name: string;

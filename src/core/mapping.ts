@@ -20,10 +20,7 @@ export const mappableFacts = [
 ] as const;
 export type MappableFact = (typeof mappableFacts)[number];
 
-/**
- * Where a sender keeps each fact, as the operator configures it: paths to a value of the payload
- * (`payload.rule.headline`). They are tried in order, before any guess. Grammar: `readKeyPath`.
- */
+/** Paths to each fact in a sender's payload (`payload.rule.headline`), tried before any guess. Grammar: `readKeyPath`. */
 export interface FactMapping extends Partial<Record<MappableFact, string[]>> {
   /** A sender's own words for severities: `{ havoc: "critical" }`. They are looked up before the known words. */
   severities?: Record<string, Severity>;

@@ -44,10 +44,7 @@ export function wordsOfMeasure(measure: string): string {
     .join(" ");
 }
 
-/**
- * The key by which the service may know the alert's metric. Undefined for alerts of another account, other texts, and a
- * key that does not fit the alert's token or chain.
- */
+/** The key by which the service may know the alert's metric. Undefined where it does not fit the alert's token or chain. */
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
   if (facts === undefined || source !== undefined || request === undefined) return undefined;
   return recordKeyIn(facts);

@@ -12,10 +12,7 @@ export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "rec
 /** A number without a unit that is this many times beyond all records measures something else. */
 const farTimes = 10;
 
-/**
- * The alert's value, if it is comparable with the records. Null where it may not be: 24.3 million next to single units,
- * or a change in percent.
- */
+/** Null where the value may not be comparable with the records: 24.3 million next to single units, or a change in percent. */
 export function valueAmong(facts: AlertFacts, records: readonly { value: number | null }[]): number | null {
   const value = toNumber(facts.value);
   if (value === null || multiplies(facts.unit)) return null;
@@ -38,10 +35,7 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
 
 type Series = Partial<Pick<AlertFacts, "metric" | "token" | "chain" | "unit">>;
 
-/**
- * Whether the values of two alerts of a key may share a line. A rule may watch many pools, and a sender may switch from
- * thousands to millions. A fact that only one alert names separates nothing.
- */
+/** Whether two alerts of a key may share a line: a rule may watch many pools, and a sender may switch to millions. */
 export function isSameSeries(one: Series, other: Series): boolean {
   if (multiplies(one.unit) !== multiplies(other.unit)) return false;
   return (["metric", "token", "chain", "unit"] as const).every((name) => {

@@ -27,10 +27,7 @@ export type PictureResult = (typeof pictureResults)[number];
 
 export interface PictureOutcome {
   result: PictureResult;
-  /**
-   * Milliseconds. For `joined`: from the end of the text's call to the end of the picture's. For `fetched`: from the
-   * making of the message to the first fetch.
-   */
+  /** `joined`: between the ends of the text's and the picture's call. `fetched`: from making the message to the first fetch. */
   afterMs?: number;
   /** How many times it was `fetched`: once by each phone. */
   times?: number;

@@ -9,10 +9,7 @@ export interface Poll {
 
 export interface PollOptions {
   look(): Promise<void>;
-  /**
-   * The longest wait between two looks, and so the longest delay after a lost signal. A function is asked after each
-   * look. Milliseconds.
-   */
+  /** The longest wait between two looks, milliseconds. A function is asked after each look. */
   everyMs: number | (() => number);
   clock: Pick<Clock, "now" | "sleep">;
   /** Called for the first failure of several in a row. */

@@ -95,16 +95,10 @@ export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
   });
 }
 
-/**
- * How a later alert of the same key is sent. `auto` (default): a resolving alert edits and answers, a quick repeat
- * edits, a later repeat answers.
- */
+/** `auto` (default): a resolving alert edits and answers, a quick repeat edits, a later repeat answers. */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
-/**
- * `later_end`: changes the message that already shows an end. `count`: does not ring, and changes the last message of
- * its key. `summary`: says without a sound what did not ring.
- */
+/** `later_end`: changes the message that already shows an end. `count`, `summary`: for alerts that do not ring. */
 export type DeliveryUpdates = UpdatePolicy | "later_end" | "count" | "summary";
 
 export const isDamped = ({ updates }: { updates?: DeliveryUpdates }): boolean =>
@@ -150,9 +144,7 @@ export interface GroupOptions extends Omit<NonNullable<GroupRule["group"]>, "nam
   by: string[];
 }
 
-/**
- * While an alert fires that matches `while`, alerts that match `hold` and share its facts wait, at the destinations that got it.
- */
+/** While an alert fires that matches `while`, alerts that match `hold` with the same facts wait. */
 export interface Inhibition {
   /** Unique. */
   name: string;
@@ -181,10 +173,7 @@ export interface Mute {
   isDisabled?: boolean;
   startsAt: number;
   endsAt: number;
-  /**
-   * An alert key. The mute ends when the key is over, at the latest at `endsAt`, and does not hold the alert that says
-   * so. Absent: it ends at `endsAt`.
-   */
+  /** An alert key: the mute also ends when the key is over, and does not hold the alert that says so. */
   untilOver?: string;
   createdAt: number;
   /** `configuration`, `page`, `api` or `command`. `an earlier configuration`: the file no longer has the mute. */
@@ -250,10 +239,7 @@ export interface Decision {
   routes?: string;
 }
 
-/**
- * Whether no route was tried, since the message of another alert of the request shows this one. The decision then has
- * no destination, unlike that of an end which an earlier message shows.
- */
+/** Whether no route was tried, since another alert's message shows this one. An end shown earlier has a destination. */
 export function isShownByOther(decisions: readonly Pick<Decision, "result" | "destination">[]): boolean {
   return decisions.some(({ result, destination }) => result === "contained" && destination === undefined);
 }

@@ -15,10 +15,7 @@ export interface ShapePlace {
   facts: MappableFact[];
 }
 
-/**
- * The paths of a payload and their types, without values. In a list of objects only the first counts. What is below a
- * name that is an id (`0x…`, a UUID, a number) does not count.
- */
+/** The paths of a payload and their types. In a list of objects the first counts. Names that are ids have nothing below. */
 export interface BodyShape {
   /** Depends only on paths, types, and the facts read from them. At most 11 letters and digits. */
   id: string;

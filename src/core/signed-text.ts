@@ -1,10 +1,7 @@
 /** A part of the text that a sender signs. Header names in lower case. */
 export type SignedPart = { text: string } | { header: string } | { body: BodyPart };
 
-/**
- * `body`: the body after decompression. `body:open`: without its closing brace, so that members can follow. `sent`: the
- * body before decompression.
- */
+/** `body`: after decompression. `body:open`: without its closing brace. `sent`: before decompression. */
 export type BodyPart = (typeof bodyParts)[number];
 
 const bodyParts = ["body", "body:open", "sent"] as const;

@@ -2,10 +2,7 @@ import { type Log, logFailure } from "../core/log.ts";
 import { dutiesGroup, type LaneFence, type Lanes, type Lease } from "../core/ports/lanes.ts";
 import { errorText } from "../ground/text/error-text.ts";
 
-/**
- * Does the duties under this lane until `stop` is aborted. Resolves when all of them have ended. Rejects when they cannot be
- * begun: the lane is then freed, and asked for again.
- */
+/** Does the duties until `stop` is aborted. Rejects when they cannot be begun: the lane is then freed and asked for again. */
 export type ServeDuties = (lane: LaneFence, stop: AbortSignal) => Promise<void>;
 
 export interface DutiesLaneDeps {

@@ -59,10 +59,7 @@ interface Doing<T> extends Pick<Wish, "by"> {
   seen(own: DestinationStatus, before: DestinationStatus): T | undefined;
 }
 
-/**
- * Delivers until it is stopped: runs the lane groups that it holds (lane-keeper.ts), and asks for the others every few seconds.
- * The store is the truth. A signal only saves the wait for the next look.
- */
+/** Delivers: runs the lane groups that it holds (lane-keeper.ts), and asks for the others every few seconds. */
 export class Engine implements ClaimingDesk {
   readonly #isShared: boolean;
   readonly #destinations: ReadonlyMap<string, Destination>;
@@ -179,10 +176,7 @@ export class Engine implements ClaimingDesk {
     return this.#notifier.send(facts, { watch, lane, to });
   }
 
-  /**
-   * Probes a destination at once, whatever its health. If the probe succeeds, waiting deliveries go out. Undefined for an unknown
-   * name. The relay that runs the destination does it. Rejects as `Wishes.leave` does.
-   */
+  /** Probes a destination at once. Undefined for an unknown name. The relay that runs it does so. Rejects as `Wishes.leave`. */
   tryNow = async (name: string): Promise<Trial | undefined> => {
     const destination = this.#destinations.get(name);
     if (destination === undefined) return undefined;
@@ -193,9 +187,8 @@ export class Engine implements ClaimingDesk {
   };
 
   /**
-   * Pauses a destination for a person, or resumes it (`by` undefined). Alerts for a paused destination wait and do not expire,
-   * also across a restart. False for an unknown name. The relay that runs the destination does it. Rejects as `Wishes.leave`
-   * does.
+   * Pauses a destination for a person, or resumes it (`by` undefined). Its alerts wait and do not expire, also across a restart.
+   * False for an unknown name. The relay that runs it does so. Rejects as `Wishes.leave` does.
    */
   async setPause(name: string, by: string | undefined): Promise<boolean> {
     const destination = this.#destinations.get(name);
@@ -217,10 +210,7 @@ export class Engine implements ClaimingDesk {
   /** Only of lanes that this relay holds. */
   laneTurns = (): LaneTurn[] => this.#keeper.groups().flatMap((group) => group.turns());
 
-  /**
-   * Stops claiming, waits up to `deadlineMs` for calls in flight, aborts and records the rest, and frees its lane groups. Never
-   * rejects.
-   */
+  /** Stops claiming, waits up to `deadlineMs` for calls, aborts and records the rest, frees its lane groups. Never rejects. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
     await this.#keeper.stop(deadlineMs, this.#lookingEnded, this.#loops);

@@ -199,9 +199,7 @@ export class LaneKeeper {
     return group;
   }
 
-  /**
-   * Settles the claims of former holders and the deliveries that quiet hours hold. A group where that fails is asked for again.
-   */
+  /** Settles claims of former holders and held deliveries. A group where that fails is asked for again. */
   async #settle(groups: LaneGroup[]): Promise<void> {
     const destinations = groups.flatMap((group) => group.destinations);
     try {

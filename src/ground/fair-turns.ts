@@ -5,8 +5,7 @@ interface Party {
 }
 
 /**
- * Gives turns to several parties, each one turn at a time. After its turn a party goes to the end of the queue, so none
- * waits for all the work of another.
+ * Gives turns to several parties, each one turn at a time, so none waits for all the work of another.
  * @param atOnce pieces of work that run at the same time
  * @param mostOfOne what one party may have waiting and running, in the unit of the sizes. One piece is always taken
  */

@@ -33,10 +33,7 @@ export const turns = {
   noteConnection(): void {
     hasNewConnection = true;
   },
-  /**
-   * Waits for a turn for one piece of work. One piece begins in each turn, in order, so long work delays other work by
-   * one piece only.
-   */
+  /** Waits for a turn for one piece of work. One begins in each turn, so long work delays other work by one piece. */
   take: (): Promise<void> => new Promise((resolve) => enqueue(waiting, resolve)),
   /** Begins in the next usable turn, before other work. */
   takeUrgent(begin: () => void): void {

@@ -30,10 +30,7 @@ export interface ReadingOptions {
   naming?: SourceNaming;
 }
 
-/**
- * One translation for each alert of a request, `countAlerts` of them and at least one. Pure, linear in the body's
- * length, and never throws: an unreadable body is described as well as possible.
- */
+/** At least one translation, `countAlerts` of them. Pure, linear, never throws: unreadable bodies are described. */
 export function translateRequest(
   body: Uint8Array,
   contentType: string | undefined,
@@ -186,10 +183,7 @@ function describe(title: string, format: AlertFacts["format"], alertKey: string,
 
 const maxLines = 200;
 
-/**
- * The first line of a plain text is the title. All of it is shown, so its `Name: value` lines give facts and no fields.
- * Its first address is the link.
- */
+/** The first line is the title. All of it is shown, so `Name: value` lines give facts and no fields. */
 function translateText(sent: string, notes: string[]): AlertFacts {
   const text = toPlainText(sent);
   const headline = headlineOfText(text);
@@ -232,10 +226,7 @@ function firstLineLength(text: string): number {
   return end === -1 ? text.length : end;
 }
 
-/**
- * The `Name: value` and `name = value` lines of a plain text, to find facts in. A name is one to four words at the
- * beginning of a line.
- */
+/** The `Name: value` and `name = value` lines of a text. A name is one to four words at a line's beginning. */
 export function readLines(text: string): JsonObject {
   const pairs = Object.create(null) as JsonObject;
   for (const line of text.split("\n", maxLines)) {
@@ -255,10 +246,7 @@ const declaration = /^\s{0,100}<\?xml\s[^<>]{0,200}\?>\s{0,100}/;
 const element = /<(?:[\w.-]{1,80}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,1000})?>([^<]{1,20000})<\//g;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
 
-/**
- * The elements of an XML text that contain only text, the first of each name. Undefined without a declaration or such
- * an element. `text` lacks the declaration. Linear.
- */
+/** The elements that contain only text, the first of each name. Undefined without a declaration or such an element. */
 function readXml(sent: string): { elements?: JsonObject; text: string } {
   const text = sent.replace(declaration, "");
   if (text.length === sent.length) return { text };

@@ -23,10 +23,7 @@ export function writeRinging({ again, rearm, cooldownMs, flapping }: Partial<Rin
   ].join(", ");
 }
 
-/**
- * Names the options with the fewest rings over the past rings and this firing. Among equals it takes the least
- * percentage. Undefined where values are missing or nothing helps.
- */
+/** Options with the fewest rings over the past rings and this firing, and the least percentage. Undefined: none helps. */
 export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge): string | undefined {
   const next: Ring = { ...event, direction: directionOf(event), backTo: memory.hasEnded && memory.cameBackTo };
   const rings = [...memory.rings, next];

@@ -28,16 +28,10 @@ export interface Firing {
 
 type Rule = (firing: Firing) => string | undefined;
 
-/**
- * A new extreme rings when it is this much further, unless the route has `again`. The smaller step is for an alert
- * without a threshold.
- */
+/** A new extreme rings when it is this much further, unless the route has `again`. The second: without a threshold. */
 const ownBound = { percent: 5 };
 const boundWithoutThreshold = { percent: 2 };
-/**
- * A new extreme also rings when it is this many times as far from the threshold. It must be at least this far from it,
- * in percent.
- */
+/** It also rings when it is this many times as far from the threshold, and at least this far in percent. */
 const timesAsFar = 2;
 const leastFromThreshold = { percent: 1 };
 

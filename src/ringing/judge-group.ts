@@ -189,10 +189,7 @@ export function holdBehind(
  */
 export type GroupChange = {
   name: string;
-  /**
-   * Only deliveries that are due until this time change. Those that come later in the transaction, or that quiet hours
-   * hold since, are due later.
-   */
+  /** Only deliveries that are due until then change. Later ones came in the same transaction, or are in quiet hours. */
   upTo: number;
   /** Epoch milliseconds. */
   dueAt: number;

@@ -134,9 +134,7 @@ export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
   };
 }
 
-/**
- * Notes a recipient that a ring did not reach, though it reached others. Only that recipient gets the next firing in any case.
- */
+/** Notes a recipient that a ring did not reach, though it reached others. It gets the next firing in any case. */
 export function missRing(memory: RingMemory, alertId: string, recipient: string): RingMemory {
   const isLast = memory.rings.at(-1)?.id === alertId || memory.madeGoodBy === alertId;
   if (!isLast || memory.missedBy?.includes(recipient)) return memory;

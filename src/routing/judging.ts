@@ -17,16 +17,11 @@ export interface JudgingDeps {
   keptRoutes?(): string | undefined;
   /** How long the bytes of a body that identifies its event are remembered, milliseconds. */
   repeatWindowMs: number;
-  /**
-   * Whether a request of this source may have a key that its sender has not signed. Then only a body that identifies
-   * its event can be a repeat.
-   */
+  /** Whether a key of this source may be unsigned. Then only a body that identifies its event can be a repeat. */
   hasUnsignedKeys(source: string): boolean;
   /** Active mutes that were made at run time. */
   activeMutes(): Mute[];
-  /**
-   * Called for each alert that was judged, or sent unjudged. Called again where the alert could not be recorded the first time.
-   */
+  /** Called for each alert that was judged, or sent unjudged. Called again if it could not be recorded. */
   onJudged?(alert: JudgedAlert): void;
   /** Called once for each request that was read and routed. Absent: shapes are not collected. */
   noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;

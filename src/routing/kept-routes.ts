@@ -20,10 +20,7 @@ export const mostReadAgainBytes = 64 * 1024;
 /** Compiled configurations in memory: the current one and the one before. */
 const mostCompiled = 2;
 
-/**
- * How often a relay notes that its configuration is in use. Routes are removed when their last use is long before the
- * oldest alert.
- */
+/** How often a relay notes that its configuration is in use. Routes are removed long after their last use. */
 const everyMs = 3_600_000;
 const againAfterMs = 60_000;
 

@@ -21,10 +21,7 @@ export interface RoundDeps {
 
 /** Requests that are being read. Either `finish` or `drop` must be called, once. */
 export interface Reading {
-  /**
-   * Routes their alerts. Rejects as the store does, and when the reader cannot work now. Alerts that are not routed
-   * then must be listed again.
-   */
+  /** Routes their alerts. Rejects as the store does, and when the reader cannot work. The rest must be listed again. */
   finish(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -42,8 +39,8 @@ interface Failed {
 /** An alert that has failed this often is sent as it came. One failure may be an accident of a busy machine. */
 const mostFailures = 2;
 /**
- * A request that has failed this often is not read again. Only ends of the process count beyond two. They are seldom the
- * request's fault: a relay that is killed soon after each start is reading the same request each time.
+ * After this many failures a request is not read again. Only ends of the process count beyond two: a relay that is killed soon
+ * after each start is reading the same request each time.
  */
 const mostEnds = 3;
 const firstRetryMs = 5_000;

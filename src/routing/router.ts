@@ -209,10 +209,7 @@ function isCanary(payload: Json | undefined): boolean {
   );
 }
 
-/**
- * One route's verdict on one alert. `skipped`: the route was not asked, since it is disabled or an earlier route ended
- * the search.
- */
+/** `skipped`: the route was not asked, since it is disabled or an earlier route ended the search. */
 interface RouteVerdict<R extends AskedRoute = Route> {
   route: R;
   result: "matched" | "not_matched" | "skipped";
@@ -476,10 +473,7 @@ function fillExtras(
   return { ...(title !== undefined && { title }), ...(filled.length > 0 && { links: filled }), leftOut };
 }
 
-/**
- * Quiet hours hold a resolving alert of any severity. A vendor that joins by key gets it at once: its incident would
- * stay open and keep paging.
- */
+/** Quiet hours hold a resolving alert. A vendor that joins by key gets it: its incident would keep paging. */
 function holdOf(
   { destination, findQuietWindow }: Target,
   { severity, status }: Pick<AlertFacts, "severity" | "status">,
@@ -523,10 +517,7 @@ function planFor(
   });
 }
 
-/**
- * Undefined for programs, unless the route asks for it. A rule that holds nothing back is remembered too, as another
- * route may send there.
- */
+/** Undefined for programs, unless the route asks. Remembered even if it holds nothing: another route may send there. */
 function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRule | undefined {
   const { edits, informsPrograms } = vendorOf(type).can;
   if (informsPrograms && ringing === undefined) return undefined;

@@ -14,10 +14,7 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
 const woken = new Error("woken");
 
 const batchSize = 100;
-/**
- * The least time from the beginning of one round to the next. Alerts that come one after another then share a round and
- * its commits. An alert that comes alone is routed at once.
- */
+/** The least time between two rounds, so that alerts share a round and its commits. A single alert is routed at once. */
 const roundMs = 5;
 /** A longer round counts as this long, so a clock that was set forward, or a slow body, delays nothing. */
 const longestRoundMs = 100;

@@ -2,16 +2,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { countWithin } from "../ground/count-within.ts";
 
 /**
- * While fewer calls than this wait, calls that are being read from their sockets are let in first. This takes at most `mostTurns`
- * turns of the event loop, and ends with a turn that brings no call. Without it the thread would commit three or four calls at a
- * time on one core.
+ * With fewer waiting calls, calls that are being read from their sockets are let in first, in at most `mostTurns` turns of the
+ * event loop. Otherwise the thread would commit three or four calls at a time on one core.
  */
 const enoughCalls = 16;
 const mostTurns = 2;
 
 /**
- * A batch that is handed over ahead has at least this many calls, and at least this share of the most calls that were in hand
- * lately. With less, batches would be small, and each costs a sync. With half, they would hardly ever be sent ahead.
+ * A batch is handed over ahead with this many calls, and this share of the most lately. Smaller ones cost too many syncs. With
+ * half they would hardly ever be sent ahead.
  */
 const fewestAhead = 8;
 const shareAhead = 0.45;
@@ -33,10 +32,7 @@ export interface BatchingOptions<Call, Answer> {
   send(batch: Waiting<Call, Answer>[], answered: () => void): Promise<void>;
   /** Cores that this process may use. A number that is too large costs a few hundredths of the rate. */
   cores: number;
-  /**
-   * Whether calls of the same turn leave together even when nothing is under way: for a page that asks several things. Default:
-   * the first leaves at once.
-   */
+  /** Whether calls of one turn leave together even when nothing is under way. Default: the first leaves at once. */
   waitsForOthers?: boolean;
 }
 

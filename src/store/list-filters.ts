@@ -82,10 +82,7 @@ export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "to
   return conditions;
 }
 
-/**
- * Looked up for each row in the index of keys. A repeat counts only where the log no longer has its original, or it would hide
- * the original's outcome.
- */
+/** Looked up for each row in the index of keys. A repeat counts only where its original is no longer in the log. */
 export const isNewestOfKey = (
   sql: Dialect,
 ) => `(a.repeat_of IS NULL OR NOT EXISTS (SELECT 1 FROM alerts o WHERE o.id = a.repeat_of ${sql.asItStands}))

@@ -58,10 +58,7 @@ export interface Moved {
   isResumed: boolean;
   /** The new place of SQLite's file. */
   kept?: string;
-  /**
-   * Times (epoch milliseconds) in which alerts came that were stored much later, as from a spool. PostgreSQL keeps these times. A
-   * search by time in SQLite may miss these alerts.
-   */
+  /** Times (epoch milliseconds) of alerts that were stored much later. A search by time in SQLite may miss them. */
   late?: { from: number; to: number }[];
 }
 
@@ -291,10 +288,7 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
   });
 }
 
-/**
- * Both sides have generated secrets. Senders and people know those of the log that moves. Where the configuration gives all
- * secrets, the folder has none.
- */
+/** People and senders know the secrets of the log that moves. They may all be in the configuration. */
 async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<void> {
   const files = keptFiles(dataDir);
   const names = await files.list();

@@ -4,9 +4,8 @@ import { type Column, type ColumnKind, type DriverName, type TableName, tables }
 import type { Awaitable } from "./tx.ts";
 
 /**
- * A table as `tocsin move` copies it between the databases, with PostgreSQL's names. SQLite has the same names where nothing else
- * is said. Derived data (search index, sums of deliveries, fences of claims) is made anew. The list of running processes is not
- * copied.
+ * A table as `tocsin move` copies it, with PostgreSQL's names. Derived data (search index, sums of deliveries, fences) is made
+ * again. The list of running processes is not copied.
  */
 export interface MovedTable {
   name: string;
@@ -15,10 +14,7 @@ export interface MovedTable {
   columns: readonly MovedColumn[];
   /** Bytes of the row's large columns, as an expression for both databases. Default: no column is large. */
   weight?: string;
-  /**
-   * For data that PostgreSQL keeps in another table: the query that reads it, and the statement that takes it from `incoming`, a
-   * table of these columns.
-   */
+  /** For data in another table of PostgreSQL: the query that reads it, and the statement that takes it from `incoming`. */
   postgres?: { read: string; write: string };
   /** For data that SQLite keeps in another form: the query that reads it, and the statement that takes one row. */
   sqlite?: { read: string; write: string };

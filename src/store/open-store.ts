@@ -55,8 +55,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 }
 
 /**
- * The process that owns the folder continues its former relay, and takes over that relay's alerts and lanes at once. The
- * machine's name is part of the relay's name. It distinguishes a folder that was copied to another machine.
+ * The process that owns the folder takes over its former relay's alerts and lanes at once. The machine's name is part of the
+ * relay's name, as a folder may be copied to another machine.
  */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");

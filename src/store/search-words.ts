@@ -44,10 +44,7 @@ export function toPhrase(text: string): string[] {
   return /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
 }
 
-/**
- * All words that must occur, from the search and from the facts, since an alert's words include its facts. Undefined: the query
- * has no words. Empty: no alert can match.
- */
+/** All words that must occur, of the search and of the facts. Undefined: no words. Empty: no alert can match. */
 export function wordsOfQuery({ q = "", phrases = [], facts = [] }: Searched): string[] | undefined {
   const asked = [...splitSearch(q), ...phrases.flatMap(toPhrase)];
   if (asked.length === 0 && (q.trim() !== "" || phrases.length > 0)) return [];

@@ -88,9 +88,8 @@ const table = <Columns extends Record<string, Column>>(
 ): Table<Columns> => ({ key, columns, only });
 
 /**
- * The tables of a log in both databases, and the tables of SQLite whose rows PostgreSQL keeps in `tallies`. Rows, inserts, the
- * copies of `move` and the table definitions in migrations (`numbered-files.ts`) are made from this. CONTRIBUTING.md says how to
- * add a column.
+ * The tables of a log in both databases, and those that PostgreSQL keeps in `tallies`. Rows, inserts, `move` and the table
+ * definitions in migrations are made from this. CONTRIBUTING.md says how to add a column.
  */
 export const tables = {
   requests: table(["seq"], {

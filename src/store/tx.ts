@@ -150,10 +150,7 @@ export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
   where: string;
   /** A row for each existing delivery, whether the step changes it or not. Default: none. */
   log?: RowOfStep;
-  /**
-   * A row for each changed delivery `d` of the alert `a`, if the parameter that `when` names is 1. The last row of a key remains.
-   * Default: none.
-   */
+  /** A row for each changed delivery `d` of the alert `a`, where the parameter `when` is 1. The last of a key remains. */
   memory?: RowOfStep & { when: keyof G & string };
   /** The columns that are read of each changed delivery `d`, where the step has no `log`. Default: none. */
   find?: { columns: string; joins: Record<DriverName, string>; read(row: Stored): Result };

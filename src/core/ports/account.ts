@@ -4,10 +4,7 @@ export interface Outputs {
   messengerChannelId: string | null;
 }
 
-/**
- * The account as the service describes it. A member is absent where the answer leaves it out or cannot be read. It does
- * not mean that the output is off.
- */
+/** A member is absent where the service's answer lacks it. That does not mean that the output is off. */
 export interface AccountReading extends Partial<Outputs> {
   id?: string;
   name?: string;

@@ -9,10 +9,7 @@ export interface StoreHealth {
   writable: boolean;
   /** No room on the disk: new alerts are refused until there is some. Everything else works. */
   full: boolean;
-  /**
-   * Why earlier alerts could not be looked up, the latest time since the start. The database is probably damaged, and
-   * repeats may have been sent.
-   */
+  /** Why earlier alerts could not be looked up, the last time. The database is probably damaged, and repeats may be sent. */
   damage?: string;
   /** Alerts that wait for routing. */
   unrouted: number;
@@ -24,10 +21,7 @@ export interface StoreHealth {
   diskBytes?: number;
 }
 
-/**
- * Whether a standby server has every alert that was answered. `synchronous`: commits wait for one. `asynchronous`: they
- * do not. `unclear`: a copy is taken, and the relay's user may not see by which kind of program.
- */
+/** `synchronous`: commits wait for a standby. `asynchronous`: they do not. `unclear`: a copy is taken by an unknown program. */
 export type Standbys = "none" | "synchronous" | "asynchronous" | "unclear";
 
 /** The work that was done, for the log. */
@@ -45,10 +39,7 @@ export interface Administration {
    * otherwise with nothing. Absent: the database needs none.
    */
   maintain?(now: number, stop?: AbortSignal): Promise<Maintenance | undefined>;
-  /**
-   * Makes a consistent copy at `path`, which must not exist. The copy gets its name when it is checked and fsynced.
-   * Absent: the database has its own tools.
-   */
+  /** Makes a checked copy at `path`, which must not exist. Absent: the database has its own tools. */
   backup?(path: string): Promise<void>;
   /** Waits for earlier calls. Later calls are refused. */
   close(): Promise<void>;

@@ -12,10 +12,7 @@ export type Position = string & { readonly [kind]: "position" };
 /** A place among the changes of all alerts, from which they can be followed. Only the driver reads it. */
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
-/**
- * A condition for one fact. Texts are compared without case (ASCII). `has`: some word starts with it. A value is
- * compared if it is a number.
- */
+/** Texts are compared without case (ASCII). `has`: some word starts with it. A value is compared if it is a number. */
 export type FactCondition =
   | { fact: "token" | "chain" | "status"; is: string }
   | { fact: "metric" | "title"; has: string }
@@ -30,10 +27,7 @@ export interface AlertQuery {
   q?: string;
   /** Phrases that must all occur there, word for word. */
   phrases?: readonly string[];
-  /**
-   * Texts that must all occur in the body as it came, without case (ASCII). Bodies have no index: they are searched one
-   * by one, newest first.
-   */
+  /** Texts that must all occur in the body as it came, without case (ASCII). Slow: bodies have no index. */
   raw?: readonly string[];
   severity?: Severity;
   /**
@@ -49,10 +43,7 @@ export interface AlertQuery {
   key?: string;
   /** All must hold. */
   facts?: readonly FactCondition[];
-  /**
-   * Only the newest alert of each key, with the number of its alerts (`AlertSummary.run`). Repeats are not counted. A
-   * repeat is listed only where its original is no longer kept.
-   */
+  /** Only the newest alert of each key (`AlertSummary.run` counts the others). Repeats only where the original is gone. */
   newestOfKey?: boolean;
   /** The source whose hook the alert came by. */
   source?: string;
@@ -102,10 +93,7 @@ export interface AlertSummary {
 /** Newest first. */
 export interface AlertsFound {
   alerts: AlertSummary[];
-  /**
-   * Set when the time ran out before the page was full. The search continues at `position` and has left nothing out. It
-   * has looked at about `looked` alerts, the oldest from `receivedAt`.
-   */
+  /** Set when the time ran out before the page was full. The search continues at `position`. */
   stopped?: { position: Position; receivedAt: number; looked: number };
 }
 
@@ -116,10 +104,7 @@ export interface AlertsNamed {
   searchedTo?: number;
 }
 
-/**
- * `extras`: the route's additions to the message. `damped`: the alerts of the key that did not ring, as the message
- * says. With `by`: why this one does not ring.
- */
+/** With `damped.by`: why this delivery does not ring. */
 export interface DeliverySummary
   extends Pick<PlannedDelivery, "destination" | "channel" | "recipient" | "route" | "reason" | "extras" | "damped">,
     Pick<DueDelivery, "id" | "purpose" | "state" | "createdAt" | "digestId" | "insteadOf"> {
@@ -238,10 +223,7 @@ export interface StoredArrival extends Pick<AlertSummary, "position" | "id" | "r
 export interface FollowedArrivals {
   /** The oldest first. */
   arrivals: StoredArrival[];
-  /**
-   * Everything up to here is routed. Another relay may be about to store an alert before it. A caller who needs all
-   * alerts continues from the value of half a minute ago, and gets some twice.
-   */
+  /** Routed up to here. Another relay may store an alert before it: to miss none, continue from half a minute ago. */
   routedUpTo: Position;
 }
 
@@ -320,20 +302,11 @@ export interface AlertLog {
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
-  /**
-   * Alerts whose id begins or ends with `part` (small hexadecimal digits and `-`). Ends have no index, so they are
-   * found among the newest 100,000 alerts only.
-   */
+  /** Finds by the beginning or end of an id (hexadecimal, `-`). Ends are only searched in the newest 100,000 alerts. */
   findByIdPart(part: string, limit: number): Promise<AlertsNamed>;
-  /**
-   * Alerts that changed after `after` (undefined: ever), each once, oldest change first. A reader who continues from
-   * the last cursor misses no change.
-   */
+  /** Changes after `after` (undefined: all), the oldest first. A reader who continues from the last cursor misses none. */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
-  /**
-   * Routed alerts of senders without repeats, received at or after `fromAt`, newest first. May return fewer than
-   * `limit`, and none only at the end.
-   */
+  /** Routed alerts of senders since `fromAt`, no repeats, newest first. May return fewer than `limit`, none only at the end. */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   /** The same alerts with their bodies and destinations. May return fewer than `limit`, and none only at the end. */
   listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
@@ -344,15 +317,9 @@ export interface AlertLog {
    * @param after undefined: only `routedUpTo` is wanted
    */
   followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;
-  /**
-   * About `most` alerts with the same key: half of them before the alert, a quarter right after it, and the latest
-   * quarter. Empty for an unknown or unread alert.
-   */
+  /** About `most` alerts of the key: half before the alert, a quarter right after it, and the latest quarter. */
   keyHistory(id: string, most: number): Promise<KeyHistory>;
-  /**
-   * The last values under the key of each alert, at most `most`, in one call for a page of the log. Unknown alerts are
-   * left out, and values beyond the size of one read.
-   */
+  /** The last values under each alert's key, for a page of the log. Unknown alerts and very long values are left out. */
   keyValues(ids: readonly string[], most: number): Promise<KeyValues[]>;
   /** Every later change comes after it. An empty log has one too. */
   latestChange(): Promise<ChangeCursor>;

@@ -32,9 +32,7 @@ export interface BodyReader {
  */
 export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;
 
-/**
- * A note outside the process of the alerts that are being read. If reading kills the process, the next start begins with others.
- */
+/** A note, outside the process, of the alerts that are being read. If reading kills the process, the next one knows them. */
 export interface ReadingJournal {
   /** The alerts that were being read when the last process ended. */
   readonly interrupted: readonly number[];

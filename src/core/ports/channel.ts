@@ -7,8 +7,8 @@ export interface CallBounds {
   /** Ends the call. The outcome says whether anything had left. The signal is aborted after the answer as well. */
   signal: AbortSignal;
   /**
-   * Asked right before the contents of a call leave: the process may have been suspended while it connected. False:
-   * another relay may be delivering the message, so nothing leaves. May abort `signal`. Absent: the call may leave.
+   * Asked right before a call's contents leave, as the process may have been suspended. False: another relay may have the
+   * message, so nothing leaves. May abort `signal`. Absent: the call may leave.
    */
   mayCall?(): boolean;
 }
@@ -34,19 +34,13 @@ export interface SendContext extends CallBounds {
 export interface Capabilities {
   /** Messages can be changed afterwards. The channel has `edit`. */
   edits: boolean;
-  /**
-   * An edit changes the notification on a phone too, without a sound. A resolved alert thus needs no second message.
-   * Default false.
-   */
+  /** An edit changes the notification on a phone too, so a resolved alert needs no second message. Default false. */
   editsInSight?: boolean;
   /** A message can answer an earlier one, which its reader then sees. Without this each message must be complete by itself. */
   answers: boolean;
   /** Messages have a second form, `plain`, which is tried when the first is refused. */
   plainForm: boolean;
-  /**
-   * The vendor joins the calls of one alert key, as an incident that is triggered and resolved. Each alert is a call of
-   * its own, never part of a digest.
-   */
+  /** The vendor joins the calls of a key into one incident. Each alert is then a call of its own, never in a digest. */
   joinsByKey: boolean;
   /**
    * How a message gets its picture. `added`: to the sent message, by `illustrate`. `linked`: the message has an address
@@ -59,23 +53,14 @@ export interface Capabilities {
   carries?: "facts" | "payload";
 }
 
-/**
- * The calls to one destination. Pacing, waiting and repeating belong to the engine. A failure of the vendor or the
- * network is an `Outcome`, never an exception. No outcome holds a secret.
- */
+/** The calls to one destination. A failure is an `Outcome`, never an exception. No outcome holds a secret. */
 export interface ChannelCalls<M extends Message = Message> {
-  /**
-   * Loads libraries before the first call takes its slot of the pace. Two calls that wait for the same library would
-   * leave together. Absent: nothing to load, or no pace to keep.
-   */
+  /** Loads libraries before the first call takes its slot. Two calls that wait for a library would leave together. */
   prepare?(): Promise<unknown>;
   send(message: M, context: SendContext): Promise<Outcome>;
   /** Replaces the text of the message `ref`. Absent where the vendor cannot. */
   edit?(ref: string, message: M, context: SendContext): Promise<Outcome>;
-  /**
-   * Adds a picture to the message `ref`, and the picture's line where there is room. The text of `message` stays whole.
-   * Never uses a connection that a text could wait for. Absent where the vendor cannot.
-   */
+  /** Adds a picture to the message `ref`. The text of `message` stays whole. Never uses a connection that a text waits for. */
   illustrate?(ref: string, message: M, illustration: Illustration, context: SendContext): Promise<Outcome>;
   /** Absent: every message can have a picture. */
   holdsPicture?(message: M): boolean;

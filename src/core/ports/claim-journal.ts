@@ -7,10 +7,7 @@
  * A claim that is missing in the journal counts as ambiguous. A relay without a journal claims one delivery at a time.
  */
 export interface ClaimJournal {
-  /**
-   * Whether a claim of this process or the last one is listed. False also after a restart of the machine, and when the
-   * journal is damaged or gone.
-   */
+  /** False also after a restart of the machine, and when the journal is damaged or gone. */
   isUntried(token: string): boolean;
   /** Called before the claims are made. False: they cannot be noted, so each must be made by itself. */
   note(tokens: readonly string[]): boolean;

@@ -129,16 +129,11 @@ export interface HeldChange {
   dueAt: number;
   /** Appended to the reasons of the deliveries and the decision. */
   why: string;
-  /**
-   * A person has named the deliveries: nothing holds them again. Deliveries that may have arrived are repeated too, and say so.
-   */
+  /** A person has named them: nothing holds them again, and those that may have arrived are repeated and say so. */
   isNamed: boolean;
 }
 
-/**
- * The deliveries of a destination, from due to finished. A write for a lane names its fence. `lost`: another relay
- * holds the group, and only the log of attempts has changed.
- */
+/** A write for a lane names its fence. `lost`: another relay holds the group, and only the log of attempts has changed. */
 export interface Dispatch {
   /**
    * Deliveries that may be tried now, oldest first. `held` ones whose time has come are included. When there are more
@@ -152,15 +147,9 @@ export interface Dispatch {
   nextDueAt(destination: string): Promise<number | undefined>;
   /** Held deliveries that are due for this recipient and group. Without a group: at the end of quiet hours. */
   countDueTogether(destination: string, recipient: string, group: string | undefined, now: number): Promise<number>;
-  /**
-   * Sets the deliveries that can still be claimed to `sending` and saves the paces. Returns these deliveries with their
-   * facts, in the order asked.
-   */
+  /** Returns the deliveries that could still be claimed, with their facts, in the order asked. Saves the paces. */
   claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): Promise<ClaimedDelivery[] | "lost">;
-  /**
-   * Makes several claims in one step. Claims that get no delivery are left out. The calls follow one after another, and
-   * each claim ends by itself.
-   */
+  /** Makes several claims in one step. Claims that get no delivery are left out. */
   claimRun(lane: LaneFence, claims: ClaimInput[]): Promise<ClaimedTogether[] | "lost">;
   /** `late`: the claim is no longer held. Only the attempt and the paces are recorded. */
   recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
@@ -176,10 +165,7 @@ export interface Dispatch {
   listHeld(destination: string, after: Pick<HeldDelivery, "dueAt" | "seq">, limit: number): Promise<HeldDelivery[]>;
   /** Gives held deliveries another time, and moves their fallbacks by as much. Returns how many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
-  /**
-   * Continues a release that was too large for one step: deliveries whose group is due or whose cause is over. False:
-   * nothing is left.
-   */
+  /** Continues a release that was too large for one step. False: nothing is left. */
   releaseRest(destinations: string[], at: number): Promise<boolean>;
   /**
    * Gives claimed deliveries back without a call (shutdown). They are due again at `dueAt`.
@@ -191,10 +177,7 @@ export interface Dispatch {
   listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;
   /** The most overdue first, as many as one step handles. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
-  /**
-   * Makes deliveries at the fallback destination: once for each delivery, however many relays ask, and once for all
-   * mailboxes of a destination.
-   */
+  /** Makes deliveries at fallbacks: once for each delivery, and once for all mailboxes of a destination. */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
   /** Adds deliveries of one alert. A `resend` replaces the earlier failures at its destination. Rejects for an unknown alert. */
   addDeliveries(
@@ -203,22 +186,13 @@ export interface Dispatch {
     purpose: DeliveryPurpose,
     at: number,
   ): Promise<DeliverySummary[]>;
-  /**
-   * Resends each failed delivery once, however many callers ask. Makes nothing for a delivery that was resent
-   * meanwhile, or whose alert is on its way to that recipient again.
-   */
+  /** Resends each failed delivery once, however many callers ask, unless its alert is on its way there again. */
   resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;
   /** Waiting deliveries of destinations that are no longer configured, by destination. */
   listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
-  /**
-   * Fails deliveries to destinations that are no longer configured, also claimed ones. Leaves out those whose lane
-   * another relay holds.
-   */
+  /** Fails deliveries to unconfigured destinations, also claimed ones, unless another relay holds their lane. */
   failOrphans(lane: LaneFence, known: string[], at: number): Promise<number | "lost">;
-  /**
-   * The requests of these alerts, in the order of the alerts, until their bodies reach `maxBytes`. The first comes
-   * whatever its size. Notices have none.
-   */
+  /** In the order of the alerts, until the bodies reach `maxBytes`. The first always comes. Notices have none. */
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   /** Undefined when no message of the key was sent there. */
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;

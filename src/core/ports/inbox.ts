@@ -17,10 +17,7 @@ export interface IncomingRequest {
   dedupeKey?: string;
   /** How long a key is remembered, milliseconds. */
   dedupeWindowMs: number;
-  /**
-   * An earlier try to store the request got no answer. Stores that relays share then look for its ids first. In other
-   * stores each try gets an answer.
-   */
+  /** An earlier try to store the request got no answer. Stores that relays share then look for its ids first. */
   mayBeStored?: boolean;
 }
 
@@ -53,10 +50,7 @@ export interface Inbox {
 
 /** For alerts that were read before they are stored. */
 export interface ArrivalInbox extends Inbox {
-  /**
-   * @param payloads of the alerts, in order. A message that carries the payload then needs no second reading of the
-   * body
-   */
+  /** @param payloads of the alerts, in order. A message with the payload then needs no second reading */
   acceptRequest(
     request: IncomingRequest,
     drafts?: readonly RoutingDraft[],

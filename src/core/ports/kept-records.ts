@@ -14,10 +14,7 @@ export interface RecordChange {
 export interface KeptRecords {
   /** In the order asked, as of one moment. Undefined for a missing record. */
   read(...names: string[]): Promise<(string | undefined)[]>;
-  /**
-   * Makes all changes, on disk when it resolves. False: none was made, since a record was not as its `from` says. Files
-   * are changed in this order, so changes that a crash may not separate come first.
-   */
+  /** All changes, or none (false) where a record was not as its `from` says. Files change in this order. */
   change(changes: readonly RecordChange[]): Promise<boolean>;
   /** Undefined removes the record. */
   write(name: string, text: string | undefined): Promise<void>;

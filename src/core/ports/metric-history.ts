@@ -4,10 +4,7 @@ export interface HistoryPoint {
   value: number;
 }
 
-/**
- * Calls of the service to find alerts that it should have sent. Each reads as much of an answer as possible. Each may
- * throw an `AppError` with an `upstream_…` code, also for an unreadable answer.
- */
+/** Each reads as much of an answer as possible, and may throw an `AppError` with an `upstream_…` code. */
 export interface MetricHistoryService {
   /** `total`: the number that the answer states. It may be more than its entries. */
   lookAtSubscriptions(options?: { signal?: AbortSignal }): Promise<{ entries: unknown[]; total?: number }>;

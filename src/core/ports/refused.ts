@@ -31,9 +31,8 @@ export interface RefusedDetail extends RefusedSummary {
 }
 
 /**
- * Refused requests. They are not routed or counted as alerts. Each source keeps at most 200, with 4 MiB of bodies
- * together, and always the newest. The oldest of the busiest address go first, so a stranger cannot push out the
- * sender's own. Retention by age applies too.
+ * Refused requests. Each source keeps at most 200, with 4 MiB of bodies, and always the newest. The oldest of the busiest address
+ * go first, so a stranger cannot push out the sender's own.
  */
 export interface RefusedLog {
   recordRefused(request: RefusedRequest): Promise<void>;

@@ -64,10 +64,7 @@ export interface RelayView extends RelaySelf {
 
 /** The relays on one database. They share lanes, and people see them. */
 export interface Relays {
-  /**
-   * The clock that all relays on this database use instead of their machines' clocks. Epoch milliseconds. Absent: only
-   * one relay works here.
-   */
+  /** The clock of all relays on this database, epoch milliseconds. Absent: only one relay works here. */
   now?: Now;
   /**
    * Announces this relay, for `leaseMs` from now by the driver's clock.

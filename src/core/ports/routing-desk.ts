@@ -11,10 +11,7 @@ export interface UnroutedRequest {
   body: Uint8Array;
   /** The source whose hook got the request. Absent: the account's hook. */
   source?: string;
-  /**
-   * Another process began to read the request and recorded nothing: reading may have ended that process. Only one
-   * caller gets this mark, and flags the request.
-   */
+  /** Another process began to read the request and recorded nothing: reading may have ended it. One caller gets this mark. */
   isInterrupted?: boolean;
   alerts: {
     seq: number;
@@ -57,10 +54,7 @@ export interface RoutingRecord {
   endEdits?: string[];
   /** Destinations where the key's last message shows this alert, should it not ring. Default: none. */
   countsIn?: string[];
-  /**
-   * The plan without the mute that holds the alert until its key is over. It applies if an alert that is routed before
-   * has ended that mute. Absent: no such mute.
-   */
+  /** The plan without the mute that holds the alert until its key is over, for the case that the mute ends first. */
   ifOver?: Pick<RoutingRecord, "decisions" | "deliveries" | "countsIn">;
   /** Compares the bytes although the request has a key, since the sender has not signed it. Default: the key decides. */
   isRepeatDespiteKey?: boolean;
@@ -120,10 +114,7 @@ export interface RoutingDesk {
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
   /** Flags those of these alerts that are not routed yet, to be tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
-  /**
-   * With `toOthers` this relay only accepts, and the others route everything that it has not routed. Without, it routes
-   * again. Absent where there are no others.
-   */
+  /** With `toOthers` this relay only accepts, and the others route. Absent where there are no others. */
   leaveRouting?(toOthers: boolean): Promise<void>;
   /** `lost`: another relay holds the lane, and nothing was written. */
   recordNotice(notice: NoticeRecord): Promise<"done" | "lost">;

@@ -14,10 +14,7 @@ export interface SilencedKeys {
   worst?: Alert;
 }
 
-/**
- * Mutes that people made at run time. They are kept after their end too. A relay that keeps them in memory listens to
- * `mutes` (signals.ts), and reads them again at intervals.
- */
+/** Mutes that people made at run time, also ended ones. A relay that keeps them in memory listens to `mutes`. */
 export interface MuteStore {
   /** Newest first, at most 1,000. Ended ones only where `includeEnded`. */
   listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;

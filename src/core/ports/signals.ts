@@ -31,16 +31,10 @@ export type SignalTopic = keyof SignalPayloads;
 export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T]) => void;
 
 /**
- * Announces commits within the relay, so nobody waits for the next poll. The driver emits a topic after the commit,
- * never for a rollback. Many commits may share a signal.
- *
- * A signal may be lost, so each subscriber also polls.
+ * Announces commits, so nobody waits for the next poll. Emitted after a commit. A signal may be lost, so subscribers also poll.
  */
 export interface Signals {
-  /**
-   * Returns a function that ends the subscription. Listeners are called after the commit's promise has resolved. A
-   * listener that throws disturbs nobody else.
-   */
+  /** Returns a function that ends the subscription. A listener that throws disturbs nobody else. */
   subscribe<T extends SignalTopic>(topic: T, listener: SignalListener<T>): () => void;
   /** Absent: only one process is there. */
   hearing?(): Hearing & { isPooled: boolean };

@@ -14,9 +14,8 @@ import type { Statistics } from "./statistics.ts";
 import type { CommonStates, DutyStates, WatchStore } from "./watch.ts";
 
 /**
- * All ports of one database. Every method is one whole transaction. When its promise resolves, the change is on disk
- * and fsynced. When it rejects, nothing has changed. Rejects with `AppError("store_unavailable")` when nothing can be
- * written (disk full). Other errors are bugs.
+ * All ports of one database. Every method is one whole transaction: when it resolves, the change is on disk and fsynced. Rejects
+ * with `AppError("store_unavailable")` when nothing can be written. Other errors are bugs.
  */
 export interface Store
   extends Inbox,

@@ -8,10 +8,7 @@ export interface WatchState {
   state: unknown;
 }
 
-/**
- * The times that a restored backup lacks: `{ times: { fromAt, toAt }[] }`, each from the backup's last alert to its
- * restore. Epoch milliseconds, oldest first.
- */
+/** The times that restored backups lack: `{ times: { fromAt, toAt }[] }`, epoch milliseconds, oldest first. */
 export const restoresStateName = "restores";
 
 export interface WatchStore {

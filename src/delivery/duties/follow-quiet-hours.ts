@@ -22,10 +22,7 @@ export interface QuietHoursDeps extends Pick<EngineContext, "clock" | "log"> {
 /** The writing thread lists or changes these in some 10 ms. Accepting alerts waits no longer. */
 const batchSize = 400;
 
-/**
- * Called at a start: the quiet hours of held deliveries may have changed. Deliveries that are no longer held go out at once, as
- * the summary at the end of quiet hours. The others wait for the new end.
- */
+/** For a start: deliveries that changed quiet hours no longer hold go out as a summary. The others wait for the new end. */
 export async function followQuietHours(deps: QuietHoursDeps): Promise<void> {
   for (const { name } of deps.destinations) await followAt(name, deps);
 }

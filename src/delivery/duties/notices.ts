@@ -32,10 +32,7 @@ export interface NoticeOptions {
   about?: DestinationStatus;
   /** The destinations that the notice is about. It is not sent to them. */
   concerned?: readonly Destination[];
-  /**
-   * The only destination that gets the notice, for its own readers. The notice waits there for the end of quiet hours. Default:
-   * see `send`.
-   */
+  /** The only destination of the notice, for its own readers, after its quiet hours. Default: see `send`. */
   to?: string;
 }
 
@@ -65,10 +62,7 @@ export function createNotifier(deps: NotifierDeps) {
     return takersBeside(concerned).some((one) => deps.isWell(one));
   }
 
-  /**
-   * Sends a notice to `firstTargets`, and later to `furtherTargets` until one has it. Without any, only the page shows the
-   * notice.
-   */
+  /** Sends a notice to `firstTargets`, later to `furtherTargets` until one has it. Without any, only the page shows it. */
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
     const { watch, lane, about, concerned = [], to } = options;
     const isKept = concerned.length > 0 && !canReach(concerned);
@@ -121,10 +115,7 @@ export function createNotifier(deps: NotifierDeps) {
     /** Also true while the other destination does not work. */
     hasOthers: (concerned: readonly Destination[]) => takersBeside(concerned).length > 0,
     send,
-    /**
-     * Sends notices to further destinations where the first have failed or have not taken them in time. Other notices are looked
-     * at again later.
-     */
+    /** Sends notices to further destinations where the first have failed or been slow. */
     async sendFurther(due: readonly DueDelivery[]): Promise<void> {
       const byAlert = groupBy(due, ({ alertId }) => alertId);
       const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
@@ -198,9 +189,7 @@ export function createGroupNotices(deps: GroupNoticesDeps) {
     health.noteNotice(status, due.notice);
   }
 
-  /**
-   * Undelivered alerts without Tocsin's notices. Undefined where the store fails: a notice without numbers is better than none.
-   */
+  /** Undefined where the store fails: a notice without numbers is better than none. */
   async function countUndelivered(concerned: Destination[]): Promise<Undelivered | undefined> {
     try {
       const names = concerned.map(({ name }) => name);

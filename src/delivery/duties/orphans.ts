@@ -26,9 +26,8 @@ export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
 const stepSize = 400;
 
 /**
- * Fails the deliveries to a destination that has left the configuration, for example by a new name. Fallbacks get them, and
- * people get a notice. There may be many deliveries, so the work is done in steps. It begins when this relay gets the duties, and
- * at each new `occasion`.
+ * Fails the deliveries to destinations that have left the configuration, in steps. Fallbacks get them, people get a notice.
+ * Begins when this relay gets the duties, and at each new `occasion`.
  */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;

@@ -15,10 +15,7 @@ type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
 /** Records and accepts as the store does. An idle lane claims its deliveries in the same commit, and calls at once. */
 export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
-/**
- * Between routing and the store: asks the lane of each delivery for an offer, and passes the offers to the commit that makes the
- * deliveries. A delivery without an offer is found by the lane's next listing.
- */
+/** Asks the lanes for offers, and passes these to the commit that makes the deliveries. Others come with the next listing. */
 export function createClaimingDesk(
   store: Pick<RoutingDesk, "recordRouting"> & Inbox,
   findLane: FindLane,

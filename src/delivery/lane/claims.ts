@@ -161,10 +161,7 @@ export class Claims {
     if (ofRun) this.threads.release(newest);
   }
 
-  /**
-   * For a claim of a run without a call: its deliveries go back to their places in the queue. Rejects as the store does, see
-   * `release`.
-   */
+  /** For a claim of a run without a call: its deliveries go back into the queue. Rejects as the store does, see `release`. */
   async giveBack(claim: Claim): Promise<void> {
     try {
       await this.release(claim, placeOf(claim));

@@ -91,9 +91,7 @@ type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
 const onlyEdit: CallLabel = { action: "edit", part: 1, parts: 1 };
 const onlySend: CallLabel = { action: "send", part: 1, parts: 1 };
 
-/**
- * The longest wait for a slot between the parts of a message. With a longer one the claim is given back, or its lease would end.
- */
+/** The longest wait for a slot between the parts of a message. Beyond it the claim is given back. */
 const longestSlotWaitMs = 15_000;
 /** Between two tries to record a call. */
 const recordAgainMs = 1_000;
@@ -140,10 +138,7 @@ const giveBackForMs = 5_000;
  * and recorded may then get its picture (pictures.ts).
  */
 export class Deliverer {
-  /**
-   * The last message of each group, or of quiet hours, in a chat. A later message of the group is silent, unless it has something
-   * worse.
-   */
+  /** A chat's last message of each group, or of quiet hours. Later ones are silent, unless they have something worse. */
   readonly #lastOfGroups = new RecentMap<string, { dueAt: number; rang: Severity | undefined; total: number }>(100);
 
   constructor(private readonly deps: DelivererDeps) {}
@@ -380,10 +375,7 @@ export class Deliverer {
     }
   }
 
-  /**
-   * Waits until the pace allows the next call. The first call's slot was taken with the claim. False: the wait is too long or the
-   * relay stops, and the claim was given back.
-   */
+  /** Waits until the pace allows the next call. False: the wait is too long or the relay stops; the claim was given back. */
   async #takeSlot(work: Work): Promise<boolean> {
     const { claims, destination, channel, health, pace, settings, clock, mayCall } = this.deps;
     const { claim, stop } = work;

@@ -9,10 +9,7 @@ import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import type { LaneContext, LaneStore } from "./context.ts";
 
 export interface QueueLook {
-  /**
-   * After an outage: deliveries that wait for a retry are due as well. Repeats after an ambiguous outcome, and deliveries that
-   * quiet hours hold, keep their time.
-   */
+  /** After an outage retries are due at once. Ambiguous repeats, and what quiet hours hold, keep their time. */
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
   isOpen: boolean;
@@ -42,10 +39,7 @@ export interface LaneQueueDeps extends Pick<LaneContext, "destination" | "settin
   findMute: FindMute;
 }
 
-/**
- * The most deliveries of one message. The writing thread takes 15 ms to claim and 7 ms to record them, and accepting waits for
- * it. 2,000 take 73 and 28 ms.
- */
+/** The most deliveries of one message. Accepting waits 22 ms for them in the writing thread, for 2,000 it would be 100 ms. */
 const mostSent = 400;
 /**
  * For a vendor that joins by key: how many keys, and how many of their unsent deliveries, are read to choose each event.
@@ -87,10 +81,7 @@ export class LaneQueue {
     return { due: taken, ofKeys: await this.#listOfKeys(taken, sinceResent), cutAt };
   }
 
-  /**
-   * Puts off deliveries to a dead destination: for an hour, notices for as long as for one that does not answer. Then they fail.
-   * Fallbacks are used at once.
-   */
+  /** Puts off deliveries to a dead destination: they fail after an hour (notices later). Fallbacks are used at once. */
   async putOff(
     deliveries: DueDelivery[],
     { reason, because, probeAt, resumedAt = 0 }: PutOff,

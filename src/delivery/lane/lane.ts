@@ -45,10 +45,7 @@ interface OpenTurn {
 const pollMs = 5_000;
 /** The wait when every due delivery waits for an earlier resolving alert of its key. */
 const heldBackLookMs = 1_000;
-/**
- * Rows that are enough for the longest run and the next one. Each row is read and sent between threads. A row that is not claimed
- * is listed again.
- */
+/** Rows that are enough for the longest run and the next one. A row that is not claimed is listed again. */
 const shortList = 128;
 /** How often the queue of a shut destination is read at most. */
 const shutLookMs = 1_000;
@@ -155,10 +152,7 @@ export class Lane {
     return this.isIdle() && !this.#isPaused() && this.#offers.emptyFor(this.deps.clock.now()) > 0;
   }
 
-  /**
-   * When the lane last took a turn without a fault, epoch milliseconds. It takes one every few seconds. A lane with a call in
-   * flight counts as well, since each call ends.
-   */
+  /** When the lane last took a turn or ended a call, epoch milliseconds. It takes a turn every few seconds. */
   turnedAt(): number {
     const { calls, clock } = this.deps;
     return calls.underWay() > 0 ? clock.now() : Math.max(this.#lastTurnAt, calls.lastEndedAt() ?? 0);

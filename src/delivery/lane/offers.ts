@@ -105,10 +105,7 @@ export class Offers {
     if (this.#count === 0) this.#noteNone();
   }
 
-  /**
-   * Resolves when no offer is open and all claims of routing are handed on. The commit of an open offer may still make a claim,
-   * which the next holder of the lane would take for a call.
-   */
+  /** Resolves when no offer is open and its claims are handed on. The next holder would take such a claim for a call. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#noteNone = resolve;

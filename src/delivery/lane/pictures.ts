@@ -86,10 +86,7 @@ export class LanePictures {
 
   constructor(private readonly deps: LanePicturesDeps) {}
 
-  /**
-   * Called when the record of a sent or changed message is on disk. Returns at once. A changed message gets the later alert's
-   * picture, since the earlier one would contradict its text.
-   */
+  /** Called when a sent or changed message is on record. Returns at once. A changed one gets the later alert's picture. */
   noteSent(sent: SentMessage): void {
     const { desk, destination, stop, clock, log } = this.deps;
     const now = clock.now();

@@ -13,9 +13,7 @@ export interface FileClaimJournalOptions {
   bootId?: string | undefined;
 }
 
-/**
- * Each line is a slot, with a token or with spaces. The first line has the boot id. The other lines count only under that boot.
- */
+/** Each line is a slot, with a token or with spaces. The first line has the boot id, under which the others count. */
 const lineLength = 37;
 const emptyLine = `${" ".repeat(lineLength - 1)}\n`;
 /** Far more than all lanes claim ahead. Later slots are ignored. */

@@ -139,10 +139,7 @@ export class HealthMemory {
     this.#write(keyOf(destination), { moved: { from, to } });
   }
 
-  /**
-   * Pauses the destination for a person, or resumes it (`by` undefined). Resolves when that is saved. Rejects as the store does,
-   * without a change.
-   */
+  /** Pauses the destination, or resumes it (`by` undefined). Rejects as the store does, without a change. */
   async setPause(destination: Destination, by: string | undefined): Promise<void> {
     const key = keyOf(destination);
     const before = this.#read(key);
@@ -167,10 +164,7 @@ export class HealthMemory {
     this.#write(about, { notice });
   }
 
-  /**
-   * Remembers alerts that nobody got although their destination works, for a notice: a refused mail, an unknown recipient, a
-   * used-up schedule, an ambiguous call that a person must judge.
-   */
+  /** Remembers alerts that nobody got although their destination works (a refused mail, a used-up schedule), for a notice. */
   noteEnding(ending: Ending): void {
     const key = keyOf(ending.destination);
     const { undelivered } = this.#read(key);
@@ -293,10 +287,7 @@ function isUnheard(outcome: Outcome, next: NextStep): boolean {
   return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
 }
 
-/**
- * Whether nobody hears of the alert. A person waits for a test or a single resend, a notice must not cause notices, and a
- * fallback delivers the alert.
- */
+/** Not lost: a test or a single resend (a person waits), a notice, and what a fallback delivers. */
 function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
   const isFallingBack = next.state === "failed" && fallbackTo !== undefined;
   const isWatched = purpose === "resend" || purpose === "test" || purpose === "notice";

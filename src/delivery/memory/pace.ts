@@ -50,20 +50,14 @@ export class PaceMemory {
     });
   }
 
-  /**
-   * Whether a call that was counted at `takenAt` may leave now. False when another call was counted after it: the two would leave
-   * together.
-   */
+  /** False when another call was counted after this one: the two would leave together. */
   mayUse(keys: PaceKey[], takenAt: number, now: number): boolean {
     return (
       now - takenAt <= marginMs || keys.every(({ key }) => (this.#recordOf(key).sentAt.at(-1) ?? takenAt) <= takenAt)
     );
   }
 
-  /**
-   * Moves the last counted call to now, as a commit and composing took time since. The next slot counts from the call. The
-   * returned records must be stored.
-   */
+  /** Moves the last counted call to now, after commit and composing. The returned records must be stored. */
   restamp(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key }) => {
       const record = this.#recordOf(key);
@@ -74,10 +68,7 @@ export class PaceMemory {
     });
   }
 
-  /**
-   * Keeps the vendor's request to wait. It holds for all who share the address or account. A shorter request does not shorten a
-   * longer one. The returned records must be stored.
-   */
+  /** Keeps a vendor's request to wait. A shorter one does not shorten a longer one. The returned records must be stored. */
   parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[] {
     const waitMs = askedWait(outcome);
     if (!waitMs || outcome.kind === "sent") return [];
@@ -125,10 +116,7 @@ function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
 /** A clock that follows a time server or the database may go back this far. */
 const smallStepMs = 1_000;
 
-/**
- * Leaves out calls far in the future: they were made before the clock was set back. Calls a little in the future were made just
- * now, and count.
- */
+/** Leaves out calls far in the future: they were made before the clock was set back. */
 function upTo(sentAt: number[], now: number): number[] {
   return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now + smallStepMs);
 }

@@ -8,10 +8,7 @@ export interface PaceKey {
   pace: Pace;
 }
 
-/**
- * The account that a destination shares with others: refused credentials stop all of them, and they share its pace. Undefined
- * where each destination is alone, as webhooks are. The name holds no secret.
- */
+/** The account that destinations share, with its pace. Undefined for a webhook, which is alone. Holds no secret. */
 export function accountOf(destination: Destination): string | undefined {
   const account = vendorOf(destination.type).account?.(destination);
   return account === undefined ? undefined : `account:${account}`;

@@ -15,19 +15,13 @@ export interface ClaimLimits {
   afterOutage: boolean;
   /** Messages since the last bulk resend. */
   sinceResent: number;
-  /**
-   * Unsent deliveries of the keys whose resolving or late alert is due, in the order of the log. For vendors that join by key:
-   * those of the keys that are due longest.
-   */
+  /** Unsent deliveries of keys whose resolving or late alert is due; for vendors that join by key, of those due longest. */
   ofKeys?: DueDelivery[];
   /** Set when more deliveries are due than were listed. Those that became due from this time on may be missing. */
   cutAt?: number;
 }
 
-/**
- * What to send next. `single` may have several deliveries of one key, newest first: the newest is shown, with a count of the
- * rest.
- */
+/** `single` may have several deliveries of one key, newest first: the newest is shown, with a count of the rest. */
 export type ClaimPlan =
   | { kind: "single"; deliveries: DueDelivery[] }
   | { kind: "digest"; deliveries: DueDelivery[]; reason: DigestReason; digestId?: string };
@@ -90,10 +84,7 @@ const orderedForMs = 10 * 60_000;
 
 /** An alert that was routed this long after its arrival may have been stored after younger ones, as from a spool. */
 const storedLateMs = 1_000;
-/**
- * An alert this old goes out together with its resolving one, so that nothing rings for an alert that is over. A claim goes back
- * into the queue if it would wait longer for its commit or for its bot.
- */
+/** An alert this old goes out together with its resolving one. Longer waits send a claim back into the queue. */
 export const withEndAfterMs = 1_000;
 
 /** Since when the delivery could be sent: since its routing or the end of its hold. Its age counts from then. */
@@ -136,10 +127,7 @@ function inPlaceOf(
   return due.includes(first) || first.dueAt <= now ? [first] : [];
 }
 
-/**
- * A late alert takes its resolving one along, even if that waits for a retry, but not if quiet hours hold it. A resolving alert
- * takes along the unsent alerts before it.
- */
+/** A late alert takes its resolving one along, unless quiet hours hold that. A resolving alert takes unsent ones along. */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
   // A repeated digest has the same alerts.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
@@ -181,10 +169,7 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
-/**
- * The messages that `planClaim` would choose one after another, at most `most`, as long as each is an alert that was never tried.
- * The outcome of one then does not change the next. Pure.
- */
+/** The next messages of `planClaim` while each is an alert that was never tried: their outcomes change nothing. Pure. */
 export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
   const plans: ClaimPlan[] = [];
   // For these vendors the message of one key decides on the next.
@@ -268,10 +253,7 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
   return freshnessMs !== undefined && now - receivedAt - waitedMs > freshnessMs;
 }
 
-/**
- * Without a sound: an alert that does not ring, a resolving one, a notice that needs no action now. What a person asked for
- * sounds like any other.
- */
+/** Silent: what does not ring, a resolving alert, a notice that needs no action. Not what a person asked for. */
 export function isQuiet(
   delivery: Pick<DueDelivery, "purpose" | "status"> &
     Partial<Pick<DueDelivery, "updates">> & { facts: Pick<AlertFacts, "severity"> },
@@ -392,10 +374,7 @@ function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
   return [...sorted.filter((one) => !behind.has(one)), ...behind];
 }
 
-/**
- * Plain where the rich form was refused for all deliveries. A refusal is written to all deliveries of a message, so one alone may
- * come from another message.
- */
+/** Plain where the rich form was refused for all. A refusal of one delivery may come from another message. */
 export function formOf({ deliveries }: { deliveries: readonly DueDelivery[] }): MessageForm {
   return deliveries.every((delivery) => delivery.form === "plain") ? "plain" : "rich";
 }

@@ -20,10 +20,7 @@ export type PlanPicture = ReturnType<typeof createPicturePlan>;
 
 const maxAltUnits = 200;
 
-/**
- * Whether a message about one alert gets a picture: the alert has a value, and there is a record of its metric or an earlier
- * alert of its key. Makes no request.
- */
+/** The alert needs a value, and a record of its metric or an earlier alert of its key. Makes no request. */
 export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps) {
   return (
     alert: Alert,

@@ -9,10 +9,7 @@ export type UpdateStep =
   /** A message of its own. */
   | {
       action: "send";
-      /**
-       * `continues`: the message says how often and since when the alert fires. `apart`: the alert is older than the last
-       * message. Default: the message begins something new.
-       */
+      /** `continues`: tells how often and since when. `apart`: older than the last message. Default: begins something new. */
       place?: "continues" | "apart";
     }
   /** Answers an earlier message. */
@@ -72,10 +69,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   return [(can.edits && mayEdit ? editOf(thread) : undefined) ?? answer];
 }
 
-/**
- * Steps for an alert that is only counted. It makes no sound, so it only changes a message. A cause that went out in a digest has
- * no message of its own: the first alert that it holds back begins one.
- */
+/** Only changes a message, without a sound. For a cause that went out in a digest, the first held alert begins one. */
 function planCount(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOfCause = false } = input;
   if (thread === undefined && isOfCause && can.edits) return [{ action: "send" }];

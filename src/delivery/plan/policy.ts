@@ -124,10 +124,7 @@ function decideAmbiguous(
   };
 }
 
-/**
- * The wait after `failures` failed attempts (1 or more). Undefined when the schedule is used up. `jitter` 0.2 multiplies it by a
- * random factor between 0.8 and 1.2.
- */
+/** @param failures 1 or more. `jitter` 0.2: a random factor between 0.8 and 1.2. @returns undefined when used up */
 export function waitAfter(
   failures: number,
   schedule: RetrySchedule,
@@ -139,10 +136,7 @@ export function waitAfter(
   return Math.round(base * (1 - jitter + 2 * jitter * random()));
 }
 
-/**
- * The history of deliveries that are sent together. The one that was tried least decides, so a fresh alert does not fail with an
- * old one. Ambiguous attempts count from the one with most, since each may be a double.
- */
+/** The delivery that was tried least decides, so a fresh alert does not fail with an old one. Each repeat may be a double. */
 export function historyOf(
   claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },
   destination: Destination,

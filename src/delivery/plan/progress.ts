@@ -12,10 +12,7 @@ export type ProgressEvent =
   /** A call was in flight, and its outcome is unknown. */
   | { kind: "abandoned" };
 
-/**
- * The progress of a delivery after an event. Pure, and the only place where progress changes. Where a message must be composed
- * anew, none of its parts counts as sent: the cuts move, or all of it is marked as a repeat.
- */
+/** The only place where progress changes. Pure. A message that must be composed anew has no sent part. */
 export function advance(progress: DeliveryProgress, event: ProgressEvent): DeliveryProgress {
   switch (event.kind) {
     case "digest":

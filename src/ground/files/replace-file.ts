@@ -105,10 +105,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/**
- * Whether a folder cannot be synced. Some file systems cannot do it, and a writable folder may be unreadable. The new
- * name is valid anyway.
- */
+/** Some file systems cannot sync a folder, and a writable one may be unreadable. The new name is valid anyway. */
 export function isWithoutFolderSync(error: unknown): boolean {
   return ["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

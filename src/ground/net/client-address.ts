@@ -83,11 +83,7 @@ function networkOf(address: string): string {
 
 export const unknownNetwork = "unknown";
 
-/**
- * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection is gone.
- *
- * @param peer the other end of a connection
- */
+/** An organisation's network: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection is gone. */
 export function neighbourhoodOf(peer: string | undefined): string {
   const address = readAddress(peer ?? "") ?? unknownNetwork;
   return isIP(address) === 6 ? firstGroups(address, 3) : address.replace(/\.\d+$/, ".0/24");
@@ -102,10 +98,7 @@ function firstGroups(address: string, count: number): string {
   return `${groups.join(":")}::/${16 * count}`;
 }
 
-/**
- * Reads an address with or without port and brackets. Undefined for other texts, such as `unknown` and the made-up
- * names of RFC 7239 (6.3).
- */
+/** Reads an address with or without port and brackets. Undefined for `unknown` and the made-up names of RFC 7239 (6.3). */
 function readAddress(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
   return readIpAddress(bracketed ?? withPort ?? text.trim());

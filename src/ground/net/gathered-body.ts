@@ -2,10 +2,7 @@ import { smallBodyBytes } from "./body-room.ts";
 
 const nothing: Buffer<ArrayBuffer> = Buffer.alloc(0);
 
-/**
- * Gathers a body in one piece of memory. As a list of pieces, a body that comes byte by byte would take a hundred times
- * its length.
- */
+/** Gathers a body in one piece of memory. A list of tiny pieces would take a hundred times its length. */
 export class GatheredBody {
   #memory = nothing;
   #length = 0;

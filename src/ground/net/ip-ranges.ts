@@ -1,9 +1,6 @@
 import { BlockList, isIP, SocketAddress } from "node:net";
 
-/**
- * One spelling of an address, without its zone (`%eth0`). IPv4 that is mapped into IPv6 becomes IPv4. Undefined for
- * other texts, also with brackets or a port.
- */
+/** One spelling of an address, without zone (`%eth0`), IPv4 never as IPv6. Undefined with brackets or a port. */
 export function readIpAddress(text: string): string | undefined {
   const address = text.split("%", 1)[0] ?? "";
   switch (isIP(address)) {

@@ -5,10 +5,7 @@ export interface NetworkError {
   message: string;
 }
 
-/**
- * The first error with a code in a chain of causes. `fetch` and grammY wrap the reason. A connection that failed at
- * several addresses wraps one reason for each.
- */
+/** The first error with a code in a chain of causes. `fetch` and grammY wrap the reason. */
 export function findNetworkError(error: unknown): NetworkError | undefined {
   let current = error;
   for (let depth = 0; depth < 6 && typeof current === "object" && current !== null; depth++) {
@@ -52,10 +49,7 @@ const beginningsOfTls =
   `EPROTO ETLS ERR_TLS ERR_SSL ERR_OSSL CERT_ CRL_ ERROR_IN_C UNABLE_TO_ DEPTH_ZERO SELF_SIGNED HOSTNAME_
   INVALID_CA INVALID_PURPOSE PATH_LENGTH_`.split(/\s+/);
 
-/**
- * Whether no secure connection could be made. OpenSSL's codes for a bad certificate have no common prefix
- * (nodejs.org/api/tls.html#x509-certificate-error-codes).
- */
+/** OpenSSL's codes for a bad certificate have no common prefix (nodejs.org/api/tls.html#x509-certificate-error-codes). */
 export function isTlsCode(code: string): boolean {
   return beginningsOfTls.some((beginning) => code.startsWith(beginning));
 }

@@ -1,7 +1,4 @@
-/**
- * Milliseconds from now, for seconds (also fractions) or an HTTP date (RFC 9110, 10.2.3). Undefined for other texts. A
- * date in the past is 0. There is no upper limit.
- */
+/** Milliseconds from now, for seconds or an HTTP date (RFC 9110, 10.2.3). A past date is 0. There is no upper limit. */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | undefined {
   if (value === undefined || value === null) return undefined;
   const text = value.trim();

@@ -18,10 +18,7 @@ const longestWhole = 30;
 const longestExact = 15;
 /** Digits beyond these are noise of a sender's doubles: `0.30000000000000004`. */
 const tellingDigits = 12;
-/**
- * A quadrillion and more has no well-known word, and nobody counts the zeros of less than a millionth. Such numbers get
- * an exponent.
- */
+/** A quadrillion has no well-known word, and nobody counts the zeros of a millionth. Beyond, numbers get an exponent. */
 const largestInWords = 15;
 const smallestPlain = -5;
 
@@ -52,10 +49,7 @@ export function groupDigits(sent: string): string {
   return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/**
- * For a number of the program: `1234` → `1,234`. Fractions get at most three digits. `Intl` is not used: its first use
- * takes 20 ms and 5 MB.
- */
+/** `1234` → `1,234`. Fractions get at most three digits. Without `Intl`, whose first use takes 20 ms and 5 MB. */
 export function groupThousands(count: number): string {
   const size = Math.abs(count);
   if (Number.isInteger(count) && size < 1e15) return groupDigits(String(count));

@@ -11,10 +11,7 @@ const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
 const loneSurrogates = /\p{Cs}/gu;
 /** Except line breaks and tabs. */
 const controls = /[^\P{Cc}\n\t]/gu;
-/**
- * Bidirectional controls, zero-width characters, the soft hyphen, annotation marks. Joiners stay, since scripts and
- * emoji need them. A pair that `isolate` has set stays too.
- */
+/** Direction marks, zero-width characters, the soft hyphen. Joiners stay (scripts, emoji), and a pair that `isolate` set. */
 const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2067\u206A-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const [fenceStart, fenceEnd] = ["\u2068", "\u2069"];
 const fenceOrWord = /[\u2068\u2069\n]|[^\s\u2068\u2069]+/g;

@@ -5,9 +5,7 @@ export function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   return segmenter.segment(text);
 }
-/**
- * How much text on each side of a cut is looked at. Longer clusters exist only in hostile text. They are cut between code points.
- */
+/** How much text on each side of a cut is looked at. Longer clusters exist only in hostile text. */
 const windowUnits = 64;
 
 /** The last place at or before `index` (UTF-16 units) between two visible characters. */

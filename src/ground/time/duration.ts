@@ -1,8 +1,6 @@
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/**
- * Reads `90s`, `1h30m`, `7d` (ms, s, m, h, d, w) to milliseconds. Undefined for other texts, also for a number without a unit.
- */
+/** Reads `90s`, `1h30m`, `7d` (ms, s, m, h, d, w) to milliseconds. Undefined for a number without a unit. */
 export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(trimmed)) return undefined;

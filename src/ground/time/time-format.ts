@@ -7,10 +7,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA"];
 const unknownTime = "an unknown time";
 
-/**
- * Shows instants in one zone (IANA name). An unknown zone is shown as UTC. Making a format is slow except for UTC,
- * using it is not.
- */
+/** Shows instants in a zone (IANA name; unknown: UTC). Making a format is slow except for UTC, using it is not. */
 export function createTimeFormat(timeZone: string) {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
   const zonedClock = createZonedClock(zone);

@@ -17,10 +17,7 @@ export const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 /** Making a clock is slow (a tenth of a millisecond), using it is not. */
 export interface ZonedClock {
   wallTimeAt(at: number): WallTime;
-  /**
-   * The first instant at which the wall clock shows this time, or the instant of the jump if the clocks jump over it. A
-   * `day` outside of its month is carried over. Epoch milliseconds.
-   */
+  /** The first instant with this wall clock time, or the instant of the jump over it. `day` may be outside of its month. */
   instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
 }
 

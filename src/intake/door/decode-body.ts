@@ -74,10 +74,7 @@ export async function decodeBody(sent: Buffer, { maxBytes, signal, mayHold }: De
   return ended === undefined ? { kind: "read", body: body.bytes() } : { kind: ended };
 }
 
-/**
- * Two of the pool's four threads, as the disk needs the pool too. 8 MiB of hostile bodies take 3 seconds. Ordinary
- * bodies fit by the thousand.
- */
+/** Two of the pool's four threads, as the disk needs them too. 8 MiB of hostile bodies take 3 seconds. */
 const turnLimits = { atOnce: 2, mostOfOne: 8 * 1024 * 1024 };
 
 /** A body that takes longer stays compressed. 16 MiB take 50 ms on an idle machine. */

@@ -39,10 +39,7 @@ export interface DoorOptions {
   idempotencyPaths?: string[];
   /** Requests that wait for the disk. Further ones are answered 503. Default 10,000. */
   maxWaiting?: number;
-  /**
-   * Bytes of all bodies that are being read or stored. Small bodies get a quarter more. Default 64 MiB, or four of the
-   * largest bodies. See `BodyRoom`.
-   */
+  /** Bytes of all bodies in hand, see `BodyRoom`. Small ones get a quarter more. Default 64 MiB, or four of the largest. */
   maxHeldBytes?: number;
   /** For a proof (`core/hook-proof.ts`), new after each start. Default: made here. */
   relayId?: string;

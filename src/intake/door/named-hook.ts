@@ -26,10 +26,7 @@ export interface NamedHookDeps {
   log: Log;
 }
 
-/**
- * Refused requests that a source keeps at once. Afterwards one is kept in each interval, so a flood does not fill the
- * disk. One address may use half of it. A stranger thus leaves room for the sender's own requests.
- */
+/** Refused requests that a source keeps at once; then one in each interval. One address may use half. */
 const keptAtOnce = 100;
 const keptEveryMs = 1_000;
 /** With more addresses, the oldest are forgotten. */
@@ -91,10 +88,7 @@ export class NamedHook implements KeyedSource {
     this.counters.lastAcceptedAt = this.#deps.now();
   }
 
-  /**
-   * Counts a refused request, and keeps it for people as far as a flood allows. Rejects as the store does, so that the
-   * sender is answered 503.
-   */
+  /** Counts a refused request, and keeps it as far as a flood allows. Rejects as the store does, for a 503. */
   async keepRefused(request: IncomingMessage, body: Buffer, { reason, detail }: Failure): Promise<void> {
     const { refused, addressOf, now, newId, log } = this.#deps;
     const at = now();
@@ -167,9 +161,8 @@ export class HookSecrets {
   }
 
   /**
-   * The time does not depend on the place of a difference. It may show the length of a secret, which is the same for
-   * all generated ones. A hash would hide that, and cost more than a hundredth of a request's time. A comparison takes
-   * a tenth of a microsecond.
+   * The time does not depend on the place of a difference, but may show a secret's length, the same for all generated ones. A
+   * hash would hide that for a hundredth of a request's time.
    */
   find(given: string): HookSecret | undefined {
     const bytes = Buffer.from(given);

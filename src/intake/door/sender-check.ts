@@ -103,9 +103,7 @@ export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHea
   return id !== "" && rules.some(({ type }) => type === "standard-webhooks") ? `webhook-id:${id}` : undefined;
 }
 
-/**
- * Finds another time in the id. The signed text is `id.time.body`, so a stranger could move the beginning of a body into the id.
- */
+/** Another time in the id. As `id.time.body` is signed, a stranger could move a body's beginning into the id. */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
 
 /** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…` over the time, a dot and the body. */
@@ -127,9 +125,7 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   };
 }
 
-/**
- * A signature over the body, alone or with headers. Where no time is signed, a stranger who has seen the request can repeat it.
- */
+/** A signature over the body, alone or with headers. Without a signed time, a stranger can repeat the request. */
 function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
   const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
   const isKnown = signsMessage(rule);

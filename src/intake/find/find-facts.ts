@@ -138,10 +138,7 @@ export function findFacts(
   };
 }
 
-/**
- * Splits a value with its unit ("24.3M USD") in two, and removes that unit from the other numbers. Changes nothing
- * where one of them has another unit.
- */
+/** Splits a value from its unit ("24.3M USD"), which the other numbers lose too. Not where one has another unit. */
 function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
   const { threshold, previousValue, value, unit } = all;
   const found = unit === undefined ? splitUnit(value) : undefined;
@@ -219,10 +216,7 @@ function noteOfUtc(leaf: Leaf): string {
   return `the time ${toPlainLine(leaf.text)} names no zone and was read as UTC`;
 }
 
-/**
- * Combines the found facts with the measurement in the title. Member by member: spreading objects of this size costs
- * more than finding their contents.
- */
+/** Combines the facts with the title's measurement. Member by member: spreading such objects costs more. */
 export function composeFacts(
   found: FoundFacts,
   measured: Measured,
@@ -308,10 +302,7 @@ function quantitiesIn(words: string): string[] {
   return ["price", "tvl", "volume"].filter((quantity) => lower.includes(quantity));
 }
 
-/**
- * Whether a leaf measures another quantity than the alert is about, such as a price next to a TVL. The metric names the
- * alert's quantity, or the title where there is a threshold.
- */
+/** Whether a leaf measures something else than the metric or the title with a threshold says: a price next to a TVL. */
 function isOfOtherQuantity(
   leaf: Leaf,
   { metric, title, threshold, leaves }: Pick<FoundFacts, "metric" | "title" | "threshold"> & { leaves: Leaf[] },
@@ -368,10 +359,7 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
   return status === undefined || /back to normal/i.test(line) ? "resolved" : status;
 }
 
-/**
- * The severity by its own member, by a status like "critical", or by the title's leading word. The field list keeps the
- * sender's word ("P1").
- */
+/** The severity by its own member, by a status like "critical", or by the title's leading word. */
 function takeSeverity(
   candidates: (fact: FactName) => readonly Candidate[],
   title: string | undefined,

@@ -13,10 +13,7 @@ const maxMembers = 100;
 const maxUnitsOfBatch = 4 * 1024 * 1024;
 const maxUnitsOfAlert = 64 * 1024;
 
-/**
- * Cuts what the alerts of a group have in common. Each gets a copy, so more alerts leave room for less. The largest
- * values are cut first. Notes say what is cut.
- */
+/** Cuts what the alerts of a group share, the largest values first: each alert gets a copy. Notes say what is cut. */
 export function limitEnvelope(envelope: JsonObject, count: number): { envelope: JsonObject; notes: string[] } {
   const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];
   for (const name of shared) {

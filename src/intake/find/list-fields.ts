@@ -58,10 +58,7 @@ export const isCredential = perPlace(({ names }) =>
   ),
 );
 
-/**
- * Whether only the value's own name says what it measures ("price", "tvl"). Its line then stays in the list: "91000.5"
- * alone puzzles.
- */
+/** Whether only the value's own name says what it measures ("price"): "91000.5" alone puzzles. */
 export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
   const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];
   return quantity !== undefined && !texts.some((one) => one?.toLowerCase().includes(quantity));

@@ -115,10 +115,7 @@ function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
   return isName && !names.includes(laterElement) && pattern.test(names.slice(-2).join("."));
 }
 
-/**
- * The side of the threshold on which the value is, where that is certain. The sender must not say the opposite. Where
- * the two cannot be compared, the condition of a firing alert counts.
- */
+/** Where value and threshold cannot be compared, the condition of a firing alert counts. */
 function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
   const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
   if (limitsChange({ fields })) return "threshold of the change";

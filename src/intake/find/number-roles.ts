@@ -73,10 +73,7 @@ export interface Sentence {
 
 let last: { line: string; sentence: Sentence } | undefined;
 
-/**
- * Reads a line's pieces and the roles of its numbers. Remembers the last line, since an alert's title is read twice:
- * for its measurement, and for the key.
- */
+/** The pieces of a line and the roles of its numbers. The last line is remembered, since each title is read twice. */
 export function readSentence(line: string): Sentence {
   if (last?.line === line) return last.sentence;
   const pieces = splitSentence(line);
@@ -154,10 +151,7 @@ function valueRole(
   return undefined;
 }
 
-/**
- * Whether the number follows a measure, its subject and a colon: "Price of ETH on eth: $3,912.5". In "TVL of USDC: 3
- * pools" it does not.
- */
+/** A measure, its subject and a colon: "Price of ETH on eth: $3,912.5", but not "TVL of USDC: 3 pools". */
 function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   if (number.isBare) return false;
   // The names of a subject and its chain are no longer.

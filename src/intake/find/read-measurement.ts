@@ -21,10 +21,7 @@ export interface Measurement extends Omit<Measured, "metric"> {
   measure?: string;
 }
 
-/**
- * Reads a title with a measurement. Where two numbers could have a role, neither gets it. Undefined where value,
- * measure and threshold are all missing. Linear in the title's length.
- */
+/** Undefined without value, measure or threshold. Where two numbers could have a role, neither gets it. Linear. */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
   const { pieces, roles } = readSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));
@@ -140,10 +137,7 @@ export type Measured = Pick<
   "token" | "chain" | "metric" | "value" | "previousValue" | "threshold" | "unit"
 >;
 
-/**
- * Adds the title's measurement to the facts. The payload's own facts win. Where a value or threshold differs, the title
- * is about something else and adds nothing.
- */
+/** The payload's own facts win. Where a value or threshold differs, the title is about something else. */
 export function addMeasurement(facts: Measured, measured: Measurement | undefined): Measured {
   if (measured === undefined) return facts;
   const { token, chain, measure, value, previousValue, threshold, unit } = measured;

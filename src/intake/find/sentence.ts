@@ -13,10 +13,7 @@ export interface NumberPiece {
   isPercent: boolean;
   /** "+5.2%". */
   isSigned: boolean;
-  /**
-   * Only digits, which may be part of a name: "pool 3". Anything more makes an amount: decimals, groups, a currency, a
-   * multiplier, a unit.
-   */
+  /** Only digits, which may be part of a name: "pool 3". A decimal, currency, multiplier or unit makes an amount. */
   isBare: boolean;
   /** "USD", "ETH", "gwei". */
   unit?: string;
@@ -31,10 +28,7 @@ const maxLineLength = 600;
 const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
 const digitGroups = /^\d[,']\d$/;
 
-/**
- * Digits as programs and English write them: groups of three by commas, a decimal point, an exponent. "53.470,5" and "1
- * 000" do not match: a wrong number is worse than none.
- */
+/** Digits as programs and English write them. Not "53.470,5" or "1 000": a wrong number is worse than none. */
 const amountPattern =
   /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;
 
@@ -45,10 +39,7 @@ const timeUnits =
   week weeks month months block blocks epoch epochs`);
 const plainUnits = wordSet("gwei wei sats shares contracts dollars");
 
-/**
- * Splits a line in one pass. Text with letters or more dots and colons is a word: "kite988", "rpc-2", "0x1f", "1.2.3",
- * "21:35", "24h".
- */
+/** Splits a line in one pass. Words, not numbers: "kite988", "rpc-2", "0x1f", "1.2.3", "21:35", "24h". */
 export function splitSentence(line: string): Piece[] {
   const pieces = splitPieces(line.slice(0, maxLineLength));
   const joined: Piece[] = [];

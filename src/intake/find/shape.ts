@@ -15,10 +15,7 @@ const maxPath = 300;
 const maxExample = 60;
 /** Shapes that are known to have been described. Beyond this all are forgotten and described again. */
 const maxDescribed = 1_000;
-/**
- * A budget for descriptions, against a sender whose bodies all differ. A shape costs one, and one more for each 50
- * leaves. Each body adds a hundredth.
- */
+/** A budget for descriptions: a shape costs one, and one for each 50 leaves. Each body adds a hundredth. */
 const mostCredit = 300;
 const creditOfBody = 1 / 100;
 

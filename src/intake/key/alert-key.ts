@@ -85,10 +85,7 @@ export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" 
   });
 }
 
-/**
- * For an alert without status and metric, where only the same words are the same thing. Times and plain numbers are
- * left out, since they differ each time.
- */
+/** Without status and metric only the same words are the same thing. Times and plain numbers are left out. */
 function wordsOf(sources: KeySources): string[] {
   const { found, leaves, text } = sources;
   if (found.status !== "unknown" || found.metric !== undefined) return [];
@@ -184,9 +181,7 @@ function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, to
     .toLowerCase();
 }
 
-/**
- * Whether an alert describes a state and not an event. A status that comes from a word of severity ("CRITICAL …") does not count.
- */
+/** Whether an alert describes a state, not an event. A status from a word of severity ("CRITICAL …") does not count. */
 function lastsAWhile({ found, title, measured }: KeySources): boolean {
   if (found.status === "resolved" || measured !== undefined) return true;
   const word = leadingWord(found.title ?? title);

@@ -12,10 +12,7 @@ const eventIds = wordSet(
   `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`,
 );
 
-/**
- * Names of times of the event. Not among them: the beginning of an alert (`startsAt`) or the creation of a rule
- * (`createdAt`), which each reminder repeats.
- */
+/** Names of times of the event. Not `startsAt` or `createdAt`, which each reminder repeats. */
 const eventTimes =
   wordSet(`timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
   alerttimestamp statechangetime timenow`);

@@ -96,10 +96,7 @@ function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, sta
   return `${sideOf(limit, piece, value, status)} ${amount}${piece.number?.isPercent === true ? "%" : ""}`;
 }
 
-/**
- * The side on which the alert fires. A resolving alert may repeat the condition ("above 5") or say the present side
- * ("back below 5"). Its value shows which.
- */
+/** The side on which the alert fires. A resolving alert may say either side ("back below 5"). Its value shows which. */
 function sideOf({ side, isBack }: Limit, limit: Piece, value: Piece | undefined, status: AlertStatus): string {
   if (status !== "resolved" || (side !== "above" && side !== "below")) return side;
   const order = value === undefined ? undefined : compareAmounts(value.text, limit.text);

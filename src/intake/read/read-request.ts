@@ -65,10 +65,7 @@ export function readRequest(body: Uint8Array, contentType?: string) {
   };
 }
 
-/**
- * Asked before a batch is looked for, so counting and translating agree: a body that begins with "{" and lacks
- * `"alerts"` is one alert.
- */
+/** Asked before a batch is looked for: a body that begins with "{" and lacks `"alerts"` is one alert. */
 function mayBeBatch(body: Uint8Array): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
@@ -85,10 +82,7 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/**
- * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). A list that is empty, too
- * long or has other elements stays one alert, with a note.
- */
+/** A list of objects, or `alerts` of an object (Alertmanager, Grafana). Any other list stays one alert, with a note. */
 function splitBatch(body: BodyContent): RequestContent {
   if (body.format !== "json") return { kind: "single", body };
   const envelope = isJsonObject(body.value) ? body.value : undefined;

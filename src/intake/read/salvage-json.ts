@@ -24,10 +24,7 @@ export function salvageJson(text: string, offset: number, partial: Json | undefi
   return Object.keys(found).length === 0 ? undefined : found;
 }
 
-/**
- * Every alternative is bounded or begins at a quote or a word's first letter, so the search is linear. An unclosed
- * string ends with its line.
- */
+/** Linear: each alternative is bounded or begins at a quote or word. An unclosed string ends with its line. */
 export function pairPattern(): RegExp {
   const name = `(?:"([^"\\\\\\n]{1,100})"|'([^'\\\\\\n]{1,100})'|(?<![\\w$])([A-Za-z_$][\\w$]{0,60}))`;
   const text = `"((?:[^"\\\\\\n]|\\\\.){0,20000})(?:"|(?=\\n)|$)|'((?:[^'\\\\\\n]|\\\\.){0,20000})(?:'|(?=\\n)|$)`;

@@ -7,10 +7,7 @@ import type { Translator, TranslatorOptions } from "../translator.ts";
 
 /** What the thread is started with. */
 export interface ReadingThreadData extends TranslatorOptions {
-  /**
-   * One shared 32-bit integer: the place of the body that is being read in its order, from 1. 0 before the first body,
-   * `answering` after the last.
-   */
+  /** One shared 32-bit integer: the place of the body that is being read, from 1. 0 before, `answering` after the last. */
   progress: SharedArrayBuffer;
 }
 

@@ -30,10 +30,7 @@ import {
 /** Rows of a window that are counted to find the narrowest driver. */
 export const mostCounted = 1_000;
 
-/**
- * The statements of lists. A statement reads along one index (its driver) in the order of the page, checks the other filters row
- * by row until the page is full, and sorts nothing.
- */
+/** Each statement reads along one index (its driver), checks the other filters row by row, and sorts nothing. */
 export function createListStatements<Search>(words: ListWords<Search>) {
   const { sql } = words;
   const statement = (build: (add: Add) => string): Statement => toStatement(sql, build);

@@ -19,10 +19,7 @@ export interface Bounds {
   below: number;
 }
 
-/**
- * The index along which a page is read, newest first: of alerts, of deliveries, of problems, or the search index. `columns`:
- * values of the index's columns in front of the position. `only`: the condition of a small index.
- */
+/** The index along which a page is read. `columns`: values in front of the position. `only`: a small index's condition. */
 export type Driver<Search> =
   | { along: "alerts"; columns: Partial<Record<"alert_key" | "source" | "severity", string>>; only?: string }
   | { along: "deliveries"; columns: Partial<Record<"destination" | "state" | "route", string>>; only?: string }
@@ -50,15 +47,10 @@ export interface Rows {
   group?: string;
 }
 
-/**
- * `listed`: one row for each alert `a`. `counted`: the same without columns. `narrowed`: all rows of the index, to count them.
- */
+/** `listed`: a row for each alert `a`. `counted`: without columns. `narrowed`: all rows of the index, to count them. */
 export type RowsFor = "listed" | "counted" | "narrowed";
 
-/**
- * The search for alerts below a position. It finds all from the position `from` on, at most `width` lower. Undefined: no alert
- * below can match.
- */
+/** Finds all alerts from the position `from` on, at most `width` below. Undefined: no alert below can match. */
 export type Find<Search> = (below: number, width: number) => { search: Search; from: number } | undefined;
 
 /** What one database says differently in lists, since each planner needs its own indexes, hints and windows. */

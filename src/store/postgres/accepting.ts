@@ -32,10 +32,7 @@ export interface AcceptingOptions {
   onAccepted?(): void;
 }
 
-/**
- * Requests that come together share a transaction: the next one gathers while the last one goes to the disk. Rows are in the
- * order of the requests, since a transaction writes only when the one before is committing.
- */
+/** Requests that come together share a transaction. It writes only when the one before is committing, so rows are in order. */
 export function createAccepting(database: Database, options: AcceptingOptions) {
   const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();

@@ -1,8 +1,8 @@
 import type { Sql } from "./database.ts";
 
 /**
- * Changes are noted in `alert_changes`. A relay of the version before notes them in `alerts`. Each table has its changes in the
- * order of transactions, so both are read together. A change that both have under one number is listed once.
+ * Changes are noted in `alert_changes`, and by a relay of the version before in `alerts`. Both are read together, in the order of
+ * transactions. A change that both have under one number is listed once.
  */
 const tables = ["alert_changes", "alerts"] as const;
 export type ChangeTable = (typeof tables)[number];
@@ -20,10 +20,7 @@ export const lastChanges = tables
 /** A query of the `seq` of the alerts that changed last. */
 export const lastChanged = `SELECT seq FROM (${lastChanges}) last`;
 
-/**
- * A part of a WITH that notes a change of the alerts in the query `of` (their `seq`). Rows are written in one order, so that no
- * two statements wait for each other.
- */
+/** A part of a WITH that notes a change of the alerts in the query `of`. Rows are written in one order, against deadlocks. */
 export const notedChanges = (of: string) => `
   noted AS (
     INSERT INTO alert_changes (seq, changed_by)

@@ -167,10 +167,7 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
   };
 }
 
-/**
- * After a restore from a dump the database counts transactions anew. This makes new changes continue after all that the log
- * knows. Called before any change.
- */
+/** After a restore from a dump transactions are counted anew. New changes continue after all that the log knows. */
 export async function continueChanges(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ last: string }>(
     `SELECT changed_by::text AS last FROM (SELECT changed_by FROM (${lastChanges}) last ORDER BY changed_by DESC LIMIT 1) a

@@ -46,10 +46,7 @@ export function placeOf(url: string): string {
   });
 }
 
-/**
- * The address for node-postgres. It treats `prefer`, `require` and `verify-ca` of `sslmode` as `verify-full`, and warns that a
- * later version will check less. Writing `verify-full` keeps today's check in every version.
- */
+/** Writes `verify-full`, since later versions of node-postgres will check less for `prefer`, `require` and `verify-ca`. */
 export function toConnectionString(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/g, "$1verify-full");

@@ -12,9 +12,8 @@ const slackMs = 50;
 const loggedMs = 1_000;
 
 /**
- * The clock that all relays of one database use. The clocks of their machines may be minutes apart, and each relay reads times
- * that others wrote: the last call of a chat, the end of a requested wait, when a delivery is due. Each relay therefore adds the
- * difference from the database's clock to its own.
+ * The clock that all relays of one database use, as each reads times that others wrote. Their machines' clocks may be minutes
+ * apart, so each relay adds the difference from the database's clock.
  */
 export class DatabaseClock {
   #aheadMs = 0;

@@ -21,10 +21,7 @@ export interface Transaction extends Sql {
 export interface Database {
   /** For what people read, outside a transaction. Writes nothing. */
   read: Sql;
-  /**
-   * For what routing and delivery wait for, outside a transaction: single statements on a connection that may write, which no
-   * search delays. A statement that writes is a transaction of its own, without signals.
-   */
+  /** Single statements, which no search delays, for routing and delivery. One that writes is a transaction without signals. */
   single: Sql;
   /**
    * One transaction on a connection that may write. After a conflict (deadlock, serialization) it runs again from its beginning,
@@ -32,9 +29,6 @@ export interface Database {
    * be committed. `isCheck`: it writes too little to show that the disk has room again. Default: false.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, isCheck?: boolean): Promise<T>;
-  /**
-   * A transaction of one statement, which is sent together with its commit. Conflicts and lost answers are handled as in
-   * `transaction`. A second statement is refused.
-   */
+  /** A transaction of one statement, sent with its commit. Conflicts and lost answers: see `transaction`. */
   statement<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

@@ -166,10 +166,7 @@ function rowsOf({ driver, query, window }: Look<readonly Term[]>, add: Add, how:
   }
 }
 
-/**
- * The limit as a constant, rounded up. A plan that is kept for any limit would expect a tenth of all rows. Rows beyond the limit
- * are not read, since the exact limit is around it.
- */
+/** The limit as a constant, rounded up: a plan for any limit would expect a tenth of all rows. The exact limit is around it. */
 function limited(list: string, limit: number, add: Add): string {
   const atMost = 4 ** Math.max(2, Math.ceil(Math.log(limit) / Math.log(4)));
   return `SELECT * FROM (${list} LIMIT ${atMost}) page LIMIT ${add(limit)}`;
@@ -190,10 +187,7 @@ function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): st
   return `SELECT w.seq FROM alert_words w WHERE ${conditions.join(" AND ")}`;
 }
 
-/**
- * Checked first, in the index of severities where the log is long. For a destination without alerts of this severity, nothing
- * else is then read.
- */
+/** Checked first, in the index of severities. A destination without such alerts needs no other reading. */
 function severityOfDelivery({ severity }: AlertQuery, add: Add): string[] {
   if (severity === undefined) return [];
   return [

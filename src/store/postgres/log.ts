@@ -10,10 +10,7 @@ import { createListWords } from "./list-words.ts";
 import { createStepCounter } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
 
-/**
- * Reads the log. Every filter has an index that ends in the alert's position. Rows that are read together come from one
- * statement, so they show one moment.
- */
+/** Every filter has an index that ends in the alert's position. Rows of one statement show one moment. */
 export function createLog(
   database: Pick<Database, "read">,
   read = createReading(database.read),

@@ -25,9 +25,8 @@ const folder = new URL("./migrations/", import.meta.url);
 const lock = 8_072_401_173;
 
 /**
- * Accepting and delivering wait behind a migration that waits for a lock. It therefore waits only for a moment, lets them
- * through, and tries again for longer. Senders can bear the longest try. It is longer than the second after which the server ends
- * a deadlock (`deadlock_timeout`) and makes autovacuum give way.
+ * Accepting and delivering wait behind a migration that waits for a lock. It therefore waits for a moment, lets them through, and
+ * tries for longer. The longest try is above the second of `deadlock_timeout`, after which autovacuum gives way.
  */
 const shortestTryMs = 300;
 const longestTryMs = 2_000;

@@ -18,10 +18,7 @@ import { toWords } from "./search-terms.ts";
 /** The number of the advisory lock that prevents two moves on one database. */
 const lock = 8_072_401_175;
 
-/**
- * Whether the table exists now. `to_regclass` asks the session's cache of names, which missed a table that another relay had just
- * made.
- */
+/** `to_regclass` would ask the session's cache of names, which missed a table that another relay had just made. */
 export async function hasTable(client: pg.Client, name: string): Promise<boolean> {
   const asked = "SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)";
   return (await client.query(asked, [name])).rows.length > 0;
@@ -79,10 +76,7 @@ export class MovedDatabase implements MoveTarget {
     return value as Value | undefined;
   }
 
-  /**
-   * Holds the lock until the connection ends. Work of a killed run, such as making an index, ends within seconds, since the
-   * server checks whether the client still exists.
-   */
+  /** Holds the lock until the connection ends. Work of a killed run ends within seconds: the server checks the client. */
   async lock(pause: () => Promise<void>): Promise<void> {
     // Fails on systems that cannot check this.
     await this.ask("SET client_connection_check_interval = '1s'").catch(() => {});
@@ -143,10 +137,7 @@ export class MovedDatabase implements MoveTarget {
     return waiting ?? 0;
   }
 
-  /**
-   * Empties the tables, disables triggers and drops indexes in one transaction, and writes the mark. `finish` makes them from all
-   * rows, which is quicker than row by row.
-   */
+  /** Empties the tables, disables triggers, drops indexes and writes the mark. `finish` makes indexes from all rows, quicker. */
   prepare(mark: MoveMark): Promise<void> {
     return inTransaction(this.client, async () => {
       await this.writeMark(mark);

@@ -38,8 +38,7 @@ const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
 /**
- * The signals that other relays get. Accepted alerts are not among them, since the relay that accepts an alert routes it. `left`:
- * alerts that a relay leaves to the others.
+ * The signals that other relays get. Accepted alerts are routed by the relay that accepts them. `left`: alerts left to others.
  */
 const flags = ["changed", "mutes", "secrets", "lanes", "mail", "left"] as const;
 
@@ -49,8 +48,8 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 }
 
 /**
- * Carries the signals of commits to the other relays. They are sent outside the transaction, since transactions with a NOTIFY
- * commit one after another. A listener that was away has missed signals, so it then looks at everything.
+ * Carries the signals of commits to other relays, outside the transaction: those with a NOTIFY commit one after another. A
+ * listener that was away looks at everything.
  */
 export class Notices {
   readonly #ending = new AbortController();

@@ -22,8 +22,8 @@ interface KeptProblems {
 }
 
 /**
- * Counts several steps in one statement. A step is a range of positions, a little wider than its time, since the clocks of relays
- * may differ. The problems of a past step are kept until one of its alerts changes.
+ * Counts several steps in one statement. A step is a little wider than its time, as the clocks of relays may differ. The problems
+ * of a past step are kept until one of its alerts changes.
  */
 export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCounter {
   const kept = new RecentMap<string, KeptProblems>(mostKept);

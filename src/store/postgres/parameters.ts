@@ -2,10 +2,7 @@ import { columnTypes } from "../tables.ts";
 
 export const typeNames = columnTypes.postgres;
 
-/**
- * For a column of type `text`, which takes all characters but U+0000: that becomes U+FFFD. JSON needs no change, since
- * `JSON.stringify` escapes the character.
- */
+/** A column of type `text` takes all characters but U+0000: that becomes U+FFFD. JSON escapes it. */
 export const toText = (text: string): string => text.replaceAll("\0", "\ufffd");
 
 export const toValue = (value: unknown): unknown => {

@@ -13,10 +13,7 @@ export interface OneRow<Row extends object> {
 
 export type Reading = ReturnType<typeof createReading>;
 
-/**
- * A statement for more rows is planned each time. Pages that wake together ask in one turn, in varying numbers, and each
- * connection would keep a plan for each number.
- */
+/** A statement for more rows is planned each time, or each connection would keep a plan for each number of them. */
 const mostPrepared = 6;
 
 interface Asked {
@@ -54,10 +51,7 @@ export function createReading(read: Sql) {
     }
   }
 
-  /**
-   * Reads one row, as JSON. All reads of the same turn become one statement: one moment, one way to the server. A read after
-   * `latest` waits for that.
-   */
+  /** Reads one row, as JSON. All reads of a turn become one statement. A read after `latest` waits for that. */
   function row<Row extends object>(one: OneRow<Row>): Promise<Row> {
     return new Promise((resolve, reject) => {
       if (asked.length === 0) queueMicrotask(send);

@@ -28,8 +28,8 @@ const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(ro
 const isReaderAlive =
   "EXISTS (SELECT FROM relays WHERE relays.id = readings.reader AND relays.gone_at > clock_timestamp())";
 /**
- * No relay has routed the alert in time. An alert that another relay reads waits for longer than a lease, until that relay is
- * surely dead or alive: an alert that kills its reader must not kill the next one before the first death is known.
+ * No relay has routed the alert in time. One that another relay reads waits for longer than a lease: if it kills its reader, that
+ * must be known before the next one reads it.
  */
 const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
   AND (routing_until <= clock_timestamp() - interval '20 seconds' OR NOT EXISTS (
@@ -39,28 +39,19 @@ const mostTakenOver = 1_000;
 /** Turns of giving up, each with as many alerts. */
 const mostTurns = 20;
 
-/**
- * T2. Each relay routes the alerts that it has accepted, and takes over those that another relay has not routed in time. No relay
- * waits for another, and no alert waits for a relay that is gone.
- */
+/** T2. Each relay routes the alerts that it has accepted, and takes over those that another has not routed in time. */
 export function createRouting(
   database: Database,
   { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
 ) {
-  /**
-   * Alerts that were given out and are not routed yet. Transactions become visible in the order of their commits, not of their
-   * positions. An alert before `after` that was never given out comes with the next list.
-   */
+  /** Alerts that were given out and are not routed yet. One before `after` may become visible late: the next list has it. */
   const givenOut = new Set<number>();
   /** False for a command that runs next to the relay, under the relay's name. */
   let isRouting = false;
   let isLeft = false;
   /** True at the start too. */
   let othersHaveLeft = true;
-  /**
-   * Alerts up to this position may have been given to an earlier process. Later ones were accepted here: a process begins when
-   * the former one of its name has ended, since the folder is locked.
-   */
+  /** Alerts up to this position may have been given to an earlier process. Later ones were accepted by this one. */
   let foreignUpTo: number | undefined;
 
   async function giveUp(): Promise<void> {

@@ -30,10 +30,7 @@ class Undone extends Error {
 /** The answer took too long. */
 export const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
-/**
- * Runs work again that had no effect: at once on another connection, or after a random pause where it met a conflict, so that the
- * same two do not meet again.
- */
+/** Runs work again that had no effect: at once on another connection, or after a random pause where it met a conflict. */
 export async function retry<T>(work: () => Promise<T>, mostConnections: number): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -71,10 +71,7 @@ export function createWay({ place, answerWithinMs, clock, onAway }: WayDeps) {
 
   return {
     isPooled: () => isPooled,
-    /**
-     * For a new connection: checks the settings that a 202 relies on. Limits how long a relay that stops in the middle of a
-     * transaction blocks the others.
-     */
+    /** Checks a new connection's settings that a 202 relies on. Limits how long a stopped relay blocks the others. */
     async prepare(client: pg.Client | pg.PoolClient): Promise<void> {
       let server = {} as ServerSettings;
       await clock.compare(async () => {

@@ -13,10 +13,7 @@ export interface Shared<Call, Answer> extends Pick<BatchingOptions<Call, Answer>
   onAnswered?(answers: readonly (Answer | undefined)[]): void;
 }
 
-/**
- * Calls that come while a transaction runs share the next one: a commit, a statement and a counted row cost more than their
- * content. A call that breaks a rule fails alone.
- */
+/** Calls that come while a transaction runs share the next one. A call that breaks a rule fails alone. */
 export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
   const { makeTogether, makeAlone, onAnswered = () => {} } = shared;
 

@@ -19,8 +19,8 @@ export const isAnswered = (error: unknown): boolean => {
 };
 
 /**
- * A migration of another version has changed the result of a prepared statement. It was not run, and is prepared again on another
- * connection. Recognized by the server's routine, since messages are in the server's language.
+ * A migration has changed the result of a prepared statement, which was not run. Known by the server's routine: messages are in
+ * the server's language.
  */
 export const isOutdatedPlan = (error: unknown): boolean =>
   sqlStateOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
@@ -45,10 +45,7 @@ export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "533
 
 export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
 
-/**
- * The port's error: `store_unavailable` for faults of the server, its disk or the way to it. A bug stays as it is. No message of
- * the server or of a socket holds the password.
- */
+/** `store_unavailable` for faults of the server or the way to it. A bug stays as it is. No message holds the password. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const code = sqlStateOf(error);

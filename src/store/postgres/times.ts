@@ -5,8 +5,7 @@ const mostApartMs = 10 * 60_000;
 const slotMs = 10 * 60_000;
 
 /**
- * An alert's id begins with the time at which its relay made it, by that relay's clock: at most `mostBehindMs` and a second after
- * the alert came. Ids narrow the walk, and the alert's own time decides.
+ * The time in an alert's id is by its relay's clock, shortly after the alert came. Ids narrow the walk, `received_at` decides.
  */
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
@@ -17,10 +16,7 @@ export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toI
   untilId(Math.ceil(storedAt / slotMs) * slotMs),
 ];
 
-/**
- * The place after the last alert that came and was stored before the time. The first alert since the time is no such place: it
- * may have been stored after others of its time.
- */
+/** The place after the last alert that came and was stored before the time. The first one since may be stored later. */
 export const firstSince = (place: string) =>
   `coalesce((SELECT seq + 1 FROM alerts
      WHERE id < least(${place}, (SELECT min(from_id) FROM late_spans WHERE to_id >= ${place})) ORDER BY id DESC LIMIT 1),

@@ -20,10 +20,7 @@ type Typed = readonly [name: string, type: string];
 /** How long only the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
-/**
- * The time of routing is when the relay asked. If the server got the statement this much later, as over a connection that hung,
- * it is the server's time.
- */
+/** Normally routing has the relay's time. A statement that arrives so late, as over a hung connection, has the server's. */
 const hungMs = 500;
 
 const requestColumns = insertedColumns("requests").map(([name, kind]): Typed => [name, typeNames[kind]]);
@@ -158,10 +155,7 @@ export async function storeRequests(
   return toWritten(rows);
 }
 
-/**
- * A parameter's value for the alert `a`, whose place in the ascending `$1` is found by binary search. With a join, a planner that
- * expects one row compares each alert with each of the list: half the time for a hundred alerts.
- */
+/** The value for the alert `a`, by binary search of its place in the ascending `$1`. A join would compare all with all. */
 const givenFor = (type: string, index: number) => `($${index + 2}::${type}[])[width_bucket(a.seq, $1::bigint[])]`;
 const routeText = `
   WITH routed AS (

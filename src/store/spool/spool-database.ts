@@ -49,10 +49,7 @@ export async function openSpoolDatabase(options: SpoolDatabaseOptions): Promise<
   }
 }
 
-/**
- * Requests in a database, whose folder one process at a time holds. Its thread starts with the first request that is written or
- * read, since most relays need none for months.
- */
+/** Requests in a database. Its thread starts with the first request: most relays need none for months. */
 export class SpoolDatabase {
   #thread?: Promise<DatabaseThread<SpoolFile>>;
   #isClosed = false;

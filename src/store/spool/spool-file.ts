@@ -67,10 +67,7 @@ export function sizeOf({ body, headers }: Record<"body" | "headers", { length: n
 const mostBytesPerTake = 4 * 1024 * 1024;
 /** Failed reads in a row, where the disk does not give its bytes. This takes some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
-/**
- * If the last page is damaged, the end of the rows is unknown. This many positions after the last readable row are asked, far
- * more than a page has.
- */
+/** If the last page is damaged, its rows are unknown. This many later positions are asked, far more than a page has. */
 const mostAskedInVain = 10_000;
 
 /**
@@ -85,10 +82,7 @@ export class SpoolFile implements Serving {
   #isDamaged = false;
   #failedReads = 0;
 
-  /**
-   * @param writtenTo the last acknowledged position. Later ones were refused when the former thread ended without an answer.
-   * Default: nothing was refused
-   */
+  /** @param writtenTo the last acknowledged position. Later ones were refused. Default: none was refused */
   constructor(
     private readonly dir: string,
     private writtenTo = Number.MAX_SAFE_INTEGER,
@@ -302,10 +296,7 @@ function takeInFiles(dir: string, opened: OpenedRows): TornFile[] {
   });
 }
 
-/**
- * For the spool of any relay. Requests that were handed over count until they are removed, some megabytes later. Zero where the
- * folder cannot be read.
- */
+/** Requests that were handed over count until they are removed. Zero where the folder cannot be read. */
 export function countSpooled(dir: string): { requests: number; bytes: number } {
   try {
     const sum = { requests: 0, bytes: 0 };

@@ -2,10 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import type { Now } from "../../core/clock.ts";
 
-/**
- * A file that is removed when the disk is full. In WAL mode even a DELETE and a checkpoint need room. In the file's room
- * deliveries are recorded and pages are read, while new alerts are refused.
- */
+/** A file that is removed when the disk is full. In its room deliveries are recorded, as even a DELETE needs room. */
 export class Ballast {
   readonly #path: string;
   readonly #bytes: number;
@@ -13,10 +10,7 @@ export class Ballast {
   #spent: boolean;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Looks for the file, and writes nothing: call `restore` when the database is open. `bytes` 0: no ballast, and nothing waits
-   * for room.
-   */
+  /** Looks for the file, and writes nothing: call `restore` when the database is open. `bytes` 0: no ballast. */
   constructor({ path, bytes }: { path: string; bytes: number }, deps: { freeBytes: () => number; now: Now }) {
     this.#path = path;
     this.#bytes = bytes;

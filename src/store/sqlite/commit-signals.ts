@@ -2,10 +2,7 @@ import { type Acceptance, isToBeRouted } from "../../core/ports/inbox.ts";
 import { emitNotes, newNotes, type SignalHub } from "../signals.ts";
 import type { Call, Commit } from "./group-commit.ts";
 
-/**
- * Emits each topic of a commit once, whatever the number of calls: the notes of its transactions, that an accepted alert waits
- * for routing, and that the log has changed (an alert has a new version).
- */
+/** Emits each topic of a commit once: the notes of its transactions, `accepted`, and `changed` (a new version). */
 export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], commit: Commit) => void {
   let lastVersion = 0;
   return (calls, { results, version, notes: said = newNotes() }) => {

@@ -77,9 +77,7 @@ export function openSession(options: SessionOptions) {
   };
 }
 
-/**
- * A restart must work on a full disk too: the write-ahead log and its index need room before the first alert can be delivered.
- */
+/** A restart must work on a full disk too: the write-ahead log needs room before an alert can be delivered. */
 function openOnAnyDisk(path: string, ballast: Ballast): Database {
   const open = () => {
     const db = openDatabase({ path });

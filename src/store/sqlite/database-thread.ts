@@ -38,19 +38,13 @@ export interface DatabaseThreadOptions {
   onCommitted?: (calls: Call[], commit: Commit) => void;
 }
 
-/**
- * The part of a thread's heap for new objects. V8's default of 48 MB stays in use after a flood. The smaller size changes no
- * rate.
- */
+/** The part of a thread's heap for new objects. V8's default of 48 MB stays in use after a flood. */
 const maxYoungGenerationSizeMb = 8;
 
 const ownEntry = new URL("./thread.js", import.meta.url);
 let ahead: Worker | undefined;
 
-/**
- * Starts a thread for the next caller of `startDatabaseThread`, so that it loads while this thread is busy. It keeps no process
- * from ending. If it fails, that caller starts another.
- */
+/** Starts a thread for the next caller of `startDatabaseThread`, to load in the meantime. It keeps no process from ending. */
 export function startThreadAhead(): void {
   const worker = startThread(ownEntry);
   worker.unref();

@@ -124,9 +124,8 @@ function withoutDrafts({ name, arguments: [request, drafts] }: Call): Call | und
 }
 
 /**
- * The call without the lookup of earlier alerts, which may be the damaged part of the database: a repeat costs less than a loss.
- * SQLite refuses every further write of a transaction that has read a damaged page, so the call needs a new one. Undefined: the
- * call has no such lookup.
+ * The call without the lookup of earlier alerts, which may be damaged: a repeat costs less than a loss. SQLite refuses every
+ * write after reading a damaged page, so the call needs a new transaction. Undefined: it has no such lookup.
  */
 function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call | undefined {
   if (name === "acceptRequest") {
@@ -150,9 +149,8 @@ interface GuardedCommitDeps {
 }
 
 /**
- * Group commit on a disk that may be full. A commit that finds it full removes the ballast, empties the log, and runs again
- * without its new alerts. Until the ballast can be written again, new alerts are refused at once. The search index stops and
- * nothing is removed, so that deliveries have the room.
+ * Group commit on a disk that may be full. A commit then removes the ballast, empties the log, and runs again without its new
+ * alerts. Until the ballast is back, only deliveries are written.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {

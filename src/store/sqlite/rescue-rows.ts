@@ -83,10 +83,8 @@ const mostAskedInVain = 20_000;
 const mostPositions = 2 ** 40;
 
 /**
- * Reads all rows around the unreadable ones. A page holds rows of adjacent positions. The first readable position after a damaged
- * page is searched. The positions in between are asked one by one, since some of their pages may be whole.
- *
- * A row out of order has a damaged position. It is given last, so that it takes no other row's place.
+ * Reads all rows around the unreadable ones. After a damaged page the first readable position is searched, and those in between
+ * are asked one by one. A row out of order has a damaged position. It is given last, so that it takes no other row's place.
  */
 export function rescueByPosition(reader: PositionReader, take: (row: Row) => void): UnreadPositions[] {
   const unread: UnreadPositions[] = [];
@@ -133,10 +131,7 @@ interface Run {
   misplaced: Row[];
 }
 
-/**
- * Takes the rows after `last` up to the end or to an unreadable row. A row waits until the next one shows whether it is in its
- * place. If it is not, the rows between its neighbours were lost.
- */
+/** Takes the rows after `last` up to an unreadable one. If a row is not in its place, rows between its neighbours were lost. */
 function readRun(reader: PositionReader, last: number, { take, lose, misplaced }: Run) {
   const rows = readOn(() => reader.behind.iterate(last));
   let waiting: { row: Row; position: number; misplacedBehind?: number } | undefined;

@@ -1,10 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { libraryRepair } from "./sqlite-library.ts";
 
-/**
- * A full disk in WAL mode. A quota (EDQUOT) shows itself as a failed write, a disk that allots room only at a sync as a failed
- * sync.
- */
+/** A full disk in WAL mode. A quota (EDQUOT) is a failed write. A disk that allots room at a sync fails there. */
 const codesOfFullDisk = new Set(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"]);
 
 /** A faulty statement of this program: no state of a disk explains these. */

@@ -18,8 +18,8 @@ export interface StoreDriver extends Signals, Required<Pick<Administration, "hea
 }
 
 /**
- * Methods of the writing connection: those of delivery, whose queries are short and see each commit at once, and the few of a
- * start. The reading connection serves what people read, so that a long search delays no alert.
+ * Methods of the writing connection: those of delivery and of a start, whose queries are short. The other one serves what people
+ * read, so that a long search delays no alert.
  */
 const onWriter = [
   "acceptRequest",

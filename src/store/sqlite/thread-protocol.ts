@@ -2,10 +2,7 @@ import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import { fromWireError, toWireError, type WireError } from "./thread-line.ts";
 
-/*
- * The form of calls to a database thread, and of its answers. Bodies are packed in one buffer that is transferred. A Node
- * `Buffer` is a view of a larger block, and cloning it would copy the whole block.
- */
+/* Calls to a database thread and its answers. Bodies are packed in one buffer: a cloned `Buffer` would copy its whole block. */
 
 export interface CallsAnswer extends Omit<Commit, "results"> {
   results: WireResult[];
@@ -84,10 +81,7 @@ const fields = [
 /** Calls with large arguments that are all JSON. */
 const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempt"]);
 
-/**
- * The calls in order, some with their arguments as JSON. A request to accept is the length of its body, its drafts as JSON, and
- * its fields.
- */
+/** The calls in order, some with their arguments as JSON. A request: its body's length, its drafts as JSON, its fields. */
 export interface PackedCalls {
   calls: (
     | Call

@@ -21,10 +21,7 @@ export interface ThreadedStoreOptions {
   threadEntry?: URL;
   /** See `SessionOptions`. */
   ballastBytes?: number;
-  /**
-   * Called when a database thread has ended by itself (out of memory, a bug). Every later call is refused with
-   * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
-   */
+  /** Called when a database thread has ended by itself. Every later call is refused: end this process, to start anew. */
   onStopped?: (error: Error) => void;
   /** Whether changes in the folder of shared secrets are emitted as `secrets`. Default false. */
   watchesSecrets?: boolean;
@@ -94,10 +91,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   }
 }
 
-/**
- * No commit signals a change of these files. Where the folder cannot be watched, a process that follows a secret also looks at it
- * from time to time.
- */
+/** No commit signals a change of these files. A process that follows a secret also looks at it from time to time. */
 function watchSecrets(folder: string, hub: SignalHub): () => void {
   try {
     const watcher = watch(folder, { persistent: false }, () => hub.emit("secrets", undefined));

@@ -1,9 +1,6 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 
-/**
- * An alert's id begins with the time at which it was made: at most this many milliseconds after the alert came. Ids narrow the
- * walk, and the alert's own time decides.
- */
+/** The time in an alert's id is at most this much after the alert came. Ids narrow the walk, `received_at` decides. */
 const mostAheadMs = mostBehindMs + 1_000;
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostAheadMs);

@@ -2,10 +2,7 @@ import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
 import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Dialect, InTx } from "../tx.ts";
 
-/**
- * Deliveries of one kind that are read to find how long the oldest waits: those that are due first, or of the oldest alerts.
- * Reading 100,000 for each page would take a tenth of a second.
- */
+/** Deliveries that are read to find how long the oldest waits. All 100,000 would take a tenth of a second. */
 const mostLookedAt = 500;
 const ofDestination = "destination = :destination";
 const isUnsent = "resent_by IS NULL AND state IN ('failed', 'expired', 'held')";

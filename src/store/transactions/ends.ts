@@ -34,8 +34,8 @@ interface Row {
 }
 
 /**
- * Finds the earlier ends of keys that are over. Another relay that routes an end of the same key waits until this transaction has
- * ended. Ask for the records in order: an end that one of them sends counts for the next.
+ * Finds the earlier ends of keys that are over. Ask in the order of the records. Another relay that routes an end of the same key
+ * waits until this transaction has ended.
  */
 export function createEnds(sql: Dialect) {
   const lookLocked = createLockedLook(sql, "endedKey");
@@ -131,10 +131,7 @@ function isSameOccurrence(one: AlertFacts, other: AlertFacts): boolean {
   return one.occurredAt !== undefined && one.occurredAt === other.occurredAt;
 }
 
-/**
- * When the occurrence began, by a field of the alert itself. A time of day, or the start of something inside the alert
- * (`window.startTime`, `service.startedAt`), is the same in every occurrence.
- */
+/** When the occurrence began, by a field of the alert itself, but not of something inside it (`window.startTime`). */
 function startOf({ fields }: AlertFacts): number | undefined {
   return fields
     .filter(({ name }) => /^start(?:s|ed)?_?(?:at|time)$/i.test(name))

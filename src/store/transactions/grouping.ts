@@ -182,9 +182,7 @@ export function createGrouping(sql: Dialect, newId: NewId) {
       };
     },
 
-    /**
-     * Called when deliveries did not arrive in time: a cause that nobody at its destination knows of holds nothing back there.
-     */
+    /** For deliveries that did not arrive in time: a cause that nobody knows of holds nothing back. */
     async forgetUntold(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
       const untold = deliverySeqs.length === 0 ? [] : await tx.run(findUntold, { seqs: deliverySeqs });
       const destinations = [...new Set(untold.map(({ destination }) => destination))].sort();

@@ -23,10 +23,7 @@ import { createSingleAlerts } from "./single-alerts.ts";
 import { createRouteStatistics, createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
-/**
- * The transactions that both databases share, written once: see `Tx`. `joint`: calls of several lanes may share them.
- * `acceptRequests`: for as many calls as its driver gathers.
- */
+/** The transactions of both databases, see `Tx`. `joint`: calls of several lanes may share them. */
 export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
   const lanes = createLanes(sql, self);
   const ringing = createRinging(sql);

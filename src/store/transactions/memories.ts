@@ -52,10 +52,7 @@ export function createMemories<Memory>(sql: Dialect, table: keyof typeof kinds, 
         {},
       ),
 
-    /**
-     * Removes memories that were not written for so long, a step through the rows. An index by time would cost each alert more.
-     * True: this was not the last step.
-     */
+    /** Removes old memories, a step through the rows (an index would cost each alert more). True: more is left. */
     forgetOld: (tx: Tx, now: number): Promise<boolean> => removeOld(tx, rowsAtOnce, { before: now - keptMs }),
   };
 }

@@ -72,9 +72,7 @@ export function createOverMutes(sql: Dialect) {
     const holding = new Set(keys.length === 0 ? [] : await tx.run(find, { keys, at }));
     const over = new Set<string>();
     return {
-      /**
-       * Called in the order of the records. Where the mute has ended, the deliveries that it held back are planned without it.
-       */
+      /** Called in the order of the records. Where the mute has ended, deliveries are planned without it. */
       settle(record: RoutingRecord): RoutingRecord {
         const key = keyOf(record);
         if (isEnd(record) && holding.delete(key)) over.add(key);

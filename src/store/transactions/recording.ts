@@ -43,10 +43,7 @@ type RecordingDeps = { newId: NewId } & Ringing & Grouping & Fences & InTx<Dispa
 const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
   next !== undefined && ["failed", "expired", "muted"].includes(next.state);
 
-/**
- * T4: attempts and the next steps of their deliveries. The statement that writes a step checks the token of the claim and the
- * fence of its lane. An attempt is a fact, so it is kept in any case.
- */
+/** T4: attempts and the next steps of deliveries, checked by the claim's token and the lane's fence. Attempts are kept anyway. */
 export function createRecording(
   sql: Dialect,
   { newId, isHeld, savePaces, forgetUnheard, forgetUntold }: RecordingDeps,

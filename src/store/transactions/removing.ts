@@ -5,27 +5,18 @@ import type { Dialect, Given, Tx, Values } from "../tx.ts";
 
 interface OldAlert
   extends Pick<Row<"alerts">, "seq" | "request_seq" | "item" | "received_at" | "routed_at" | "repeat_of"> {
-  /**
-   * All alerts after the first young one are young: an alert that was stored later came later, even if a clock was behind. An
-   * alert from the future is no such mark: a clock that was ahead for a while must not keep the log for as long.
-   */
+  /** Alerts after the first young one are young, even if a clock was behind. An alert from the future is no such mark. */
   is_young: boolean | 0 | 1;
 }
 
-/**
- * Threads that are looked at for each removed alert. There are about as many threads as deliveries at most, so all get their
- * turn.
- */
+/** Threads that are looked at for each removed alert. There are about as many as deliveries at most. */
 const threadsPerAlert = 2;
 /** A thread of an earlier version may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
 /** Whether a name is that of routes that are kept for alerts, see `createKeptRoutes`. */
 const areRoutes = "name >= 'routes:' AND name < 'routes;'";
-/**
- * Routes are kept so long after their last use, which is noted every hour by clocks that may differ. No later alert refers to
- * them.
- */
+/** How long routes outlive their last use, which is noted every hour by clocks that may differ. */
 const routesOutliveMs = 86_400_000;
 
 /** Whether a delivery may still change. */
@@ -38,10 +29,7 @@ export interface OldRemoved extends Pick<Removal, "removed" | "next"> {
   to: number;
 }
 
-/**
- * Removes old alerts, oldest first, in small steps. An alert with the last number of a table stays until there is a later one: a
- * reader that follows the log continues after it, and the number of a removed row is never used again.
- */
+/** Removes old alerts in small steps. An alert with the last number of a table stays: that number must not come again. */
 export function createRemoving(sql: Dialect) {
   const removeFinished = createFinishedRemoving(sql);
   const removeSomeThreads = createThreadRemoving(sql);
@@ -113,9 +101,7 @@ export const createCounting = (sql: Dialect, kind: "removed" | "duplicate", tabl
     },
   );
 
-/**
- * Removes the finished ones of these alerts, and gives their number. Their rows are locked, so no delivery is added meanwhile.
- */
+/** Removes the finished ones of these alerts, and gives their number. Locked, so no delivery is added meanwhile. */
 function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
     { seqs: "int8[]" },
@@ -188,10 +174,7 @@ function createFinishedRemoving(sql: Dialect) {
   };
 }
 
-/**
- * Removes the threads of keys whose last alert is gone. The table is sorted by destination and key, so removing each thread with
- * its alert would write nearly one page for each.
- */
+/** Removes threads of keys whose last alert is gone, in the table's order: one by one would write a page for each. */
 function createThreadRemoving(sql: Dialect) {
   const removeSome = createRounds(
     sql,

@@ -60,8 +60,7 @@ const firstOf = (columns: string, { fingerprint, item, origin, source, since, is
 /**
  * Finds the alerts that are not routed yet, and those of them that repeat another one byte for byte. A fingerprint is stored only
  * for an alert that the rules have routed, whose body names its own event (`intake/key/names-itself.ts`), whose key does not
- * count, and that is no repeat itself. An unreadable alert is therefore never the first of a pair, and a repeat points at the
- * alert that was sent. Another relay that routes the same body waits until this transaction has ended.
+ * count, and that is no repeat. Another relay that routes the same body waits until this transaction has ended.
  */
 export function createRepeats(sql: Dialect) {
   const lockStored = sql.isShared

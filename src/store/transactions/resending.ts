@@ -16,10 +16,7 @@ type KnownRow = Pick<
 const resendable: readonly DeliveryState[] = ["failed", "expired", "muted"];
 const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
 
-/**
- * Makes resends. A resend at once replaces the deliveries that did not get through, so nothing is resent twice: a relay that
- * resends holds the alert's row meanwhile.
- */
+/** A resend replaces the deliveries that did not get through. It holds the alert's row, so nothing is resent twice. */
 export function createResending(sql: Dialect, newId: NewId) {
   const make = createMaking(sql);
   const lockAlert = sql.statement(
@@ -45,10 +42,7 @@ export function createResending(sql: Dialect, newId: NewId) {
   );
   const markResent = sql.change("deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
 
-  /**
-   * Marks each unsent delivery as resent by its mailbox's own resend, or by the destination's first one where that mailbox is
-   * gone.
-   */
+  /** Marks each unsent delivery as resent: by its own mailbox's resend, or the first one where the mailbox is gone. */
   async function standFor(tx: Tx, alertSeq: number, resends: (NewDelivery & { seq: number })[]): Promise<void> {
     const unsent = await tx.run(listUnsent, { alert_seq: alertSeq });
     const standing = unsent.flatMap(({ seq, destination, recipient }) => {
@@ -95,9 +89,7 @@ export function createResending(sql: Dialect, newId: NewId) {
 function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId) {
   const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
   const made: NewDelivery[] = [];
-  /**
-   * `by`: the position of the delivery that replaces the failed one (also when that is released later), or the id of a new one.
-   */
+  /** `by`: the position of the delivery that replaces the failed one, or the id of a new one. */
   const resent: { failed: KnownRow; by: number | string }[] = [];
   const isOpen = ({ state, resent_by }: KnownRow) => resent_by === null && resendable.includes(state);
   const open = new Map(rows.filter(isOpen).map((row) => [row.seq, row]));

@@ -26,10 +26,7 @@ const hourOf = (at: number) => Math.floor(at / hourMs);
 type EndedRow = Pick<Row<"deliveries">, "seq" | "alert_seq" | "destination" | "reason"> &
   Pick<Row<"alerts">, "id" | "received_at"> & { state: EndState; title: string | null; at: number };
 
-/**
- * Counts by the hour, so that no delivery has to be read for them. The last outcomes are those of the newest alerts of each
- * state: 200 entries of an index.
- */
+/** Counts by the hour, so that no delivery is read for them. The last outcomes are those of each state's newest alerts. */
 export function createStatistics(sql: Dialect) {
   const ofHours = { names: "text[]", since: "int8" } as const;
   const countOutcomes = sql.statement(

@@ -29,10 +29,7 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   /** The steps of a span that were looked at, the last one first. `lowest`: the lowest position in all of them. */
   const walks = new WeakMap<Span, { lowest: number; ranges: Map<number, [from: number, below: number]> }>();
 
-  /**
-   * The alerts of a step: from the first `seq` on, and below the second. An alert counts in one step only, also where a clock was
-   * set back and the order of ids differs from that of positions.
-   */
+  /** From the first `seq` on, below the second. An alert counts in one step only, also where a clock was set back. */
   function alertsOf(at: number, span: Span): [from: number, below: number] {
     const walk = walks.get(span) ?? { lowest: Number.MAX_SAFE_INTEGER, ranges: new Map() };
     walks.set(span, walk);

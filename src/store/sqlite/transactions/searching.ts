@@ -4,16 +4,10 @@ import { searchableText } from "../../search-words.ts";
 import type { Row } from "../../tables.ts";
 import { boundLimit, createStatementCache, type TransactionContext } from "./context.ts";
 
-/**
- * The alerts of one full-text index. For the beginning of a word, FTS5 reads all such words of an index, and nothing can stop it:
- * `b` takes up to 45 ms for 32,768 alerts.
- */
+/** Alerts of one full-text index. Searching for a word's beginning cannot be stopped: `b` takes 45 ms for these. */
 const alertsPerPart = 32_768;
 
-/**
- * How many parts of the index are asked whether they have a word exactly, in all and for one word. For `firing-info`, whose
- * halves every alert has, a negative answer takes 3 ms a part.
- */
+/** Parts of the index that are asked for an exact word, in all and for one word. `firing-info` takes 3 ms a part. */
 const mostAsked = 16;
 const partsAsked = 8;
 
@@ -83,10 +77,7 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
       add.run(firstSeq, name);
     },
 
-    /**
-     * Called after alerts of this range were removed. A part without alerts is removed from the search. A part with a few is
-     * written again with only those. Parts that the index still writes to stay.
-     */
+    /** For removed alerts of this range: removes parts without alerts from the search, and rewrites parts with a few. */
     shrink(fromSeq: number, toSeq: number): void {
       const parts = list.all().reverse();
       const end = Math.min(toSeq, (indexedUpTo.get() ?? 0) + 1);
@@ -101,10 +92,7 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
       });
     },
 
-    /**
-     * Empties a removed part bit by bit, and drops its table in the end: the first part of an old log may hold millions of
-     * alerts, and dropping it at once would take long. False: there is none.
-     */
+    /** Empties a removed part bit by bit, then drops its table, which at once would take long. False: there is none. */
     clearForgotten(): boolean {
       const name = mayHaveForgotten ? findForgotten.get() : undefined;
       mayHaveForgotten = name !== undefined;
@@ -155,8 +143,8 @@ function clearSome(db: Database, name: string): boolean {
 export type Searching = ReturnType<typeof createSearching>;
 
 /**
- * Indexes alerts after they are stored, from a cursor that survives restarts. The cursor waits for alerts that will soon be
- * routed. It skips an alert whose routing fails, so that later ones can be found. That alert is indexed when it is routed.
+ * Indexes stored alerts from a cursor that survives restarts. The cursor waits for routing. It skips an alert whose routing
+ * fails, which is indexed when it is routed.
  */
 export function createSearching({ db }: Pick<TransactionContext, "db">, perPart = alertsPerPart) {
   const parts = createSearchParts({ db });
