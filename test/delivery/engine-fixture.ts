@@ -42,6 +42,8 @@ export interface Call {
   /** Of a picture. */
   illustration?: Illustration;
   context: SendContext;
+  /** Absent while there is no answer. */
+  outcome?: Outcome;
 }
 
 /** A promise that the test ends. */
@@ -68,7 +70,10 @@ export interface ScriptedChannel extends Channel {
   always?: (call: Call) => Outcome | Promise<Outcome>;
   /** The next call gets no answer before this one is given. */
   hang(): (outcome?: Outcome) => void;
+  /** Answers of the next probes, in order, and of all others. Default: no connection. */
   probes: Outcome[];
+  everyProbe?: Outcome;
+  probed: { at: number; recipient: string; outcome: Outcome }[];
 }
 
 export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit = type === "telegram"): ScriptedChannel {
@@ -76,9 +81,10 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
   async function answer(call: Call): Promise<Outcome> {
     channel.calls.push(call);
     const scripted = channel.script.shift() ?? channel.always;
-    if (typeof scripted === "function") return scripted(call);
-    lastRef += 1;
-    return scripted ?? { kind: "sent", ref: String(lastRef) };
+    if (typeof scripted !== "function") lastRef += 1;
+    const sent: Outcome = { kind: "sent", ref: String(lastRef) };
+    call.outcome = await (typeof scripted === "function" ? scripted(call) : (scripted ?? sent));
+    return call.outcome;
   }
   const toCall = (action: Call["action"], message: Message, context: SendContext, ref?: string): Call => ({
     at: clock.now(),
@@ -114,8 +120,14 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
       return (outcome = { kind: "sent", ref: "1" }) => settle(outcome);
     },
     probes: [],
+    probed: [],
     send: (message, context) => answer(toCall("send", message, context)),
-    probe: async () => channel.probes.shift() ?? { kind: "retry", reason: "connect_failed", detail: "no" },
+    async probe(recipient) {
+      const unreachable = { kind: "retry", reason: "connect_failed", detail: "no" } as const;
+      const outcome = channel.probes.shift() ?? channel.everyProbe ?? unreachable;
+      channel.probed.push({ at: clock.now(), recipient, outcome });
+      return outcome;
+    },
     close: async () => {},
   };
   if (canEdit) channel.edit = (ref, message, context) => answer(toCall("edit", message, context, ref));
@@ -171,7 +183,7 @@ export function mailTo<N extends string>(name: N, to = ["a@x.io"], changes: Part
   } as Named<N>;
 }
 
-interface DraftOptions {
+export interface DraftOptions {
   to?: string[];
   planned?: Partial<PlannedDelivery>;
   purpose?: DeliveryPurpose;
@@ -186,7 +198,7 @@ interface DraftOptions {
 
 /**
  * Time passes (an hour and more in one jump), the first destination answers its next call so, or not before the step `answer`, the
- * engine is restarted or killed, or an alert comes.
+ * engine is restarted, killed or stopped, an alert comes, or whatever else is done.
  */
 export type Step =
   | number
@@ -195,6 +207,8 @@ export type Step =
   | "answer"
   | "restart"
   | "kill"
+  | "stop"
+  | ((fixture: EngineFixture) => unknown)
   | Partial<AlertFacts>
   | [facts: Partial<AlertFacts>, options: DraftOptions];
 
@@ -271,7 +285,7 @@ function withFaults(
 }
 
 /** With its channels by their names; `fixture` is all of it. */
-type WithChannels<N extends string> = EngineFixture & Record<N, ScriptedChannel> & { fixture: WithChannels<N> };
+export type WithChannels<N extends string> = EngineFixture & Record<N, ScriptedChannel> & { fixture: WithChannels<N> };
 
 /** An engine on a real database. It ends with the test. */
 export async function startFixture<N extends string>(
@@ -361,7 +375,9 @@ export async function startFixture<N extends string>(
         if (typeof step === "number") await (step < 3_600_000 ? clock.advance(step) : clock.jump(step));
         else if (step === "hang") answer = first.hang();
         else if (step === "answer") answer();
+        else if (step === "stop") await stopEngine(fixture.engine, clock);
         else if (step === "restart" || step === "kill") await fixture[step]();
+        else if (typeof step === "function") await step(fixture);
         else if ("kind" in step) first.script.push(step);
         else ids.push(await fixture.accept(...([step].flat() as [Partial<AlertFacts>, DraftOptions])));
       }

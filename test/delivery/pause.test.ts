@@ -1,82 +1,64 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/ports/store.ts";
-import { later, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { later, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
+import { always, fails, many, next, pause, tellScenes } from "./tell-scene.ts";
+
+const [pausedByPage, resumed] = [pause("chat", "page"), pause("chat")];
+const askedFor: Step[] = [
+  [{}, { purpose: "test" }],
+  [{}, { purpose: "resend" }],
+];
 
 describe("a destination that a person has paused", () => {
-  it("is sent nothing until it is resumed; then what waited goes, as one message when it is much", async () => {
-    const destinations = [telegramTo("chat", { digestOver: 3 }), telegramTo("other")];
-    const { acceptMany, chat, other, clock, engine, own, states } = await startFixture(destinations);
-    expect(await engine.setPause("chat", "page")).toBe(true);
-    const ids = await acceptMany(5);
-    await clock.advance(2 * minute);
-    expect(chat.calls).toHaveLength(0);
-    expect(other.calls.length).toBeGreaterThan(0);
-    expect(own().paused).toMatchObject({ by: "page" });
-    expect((await states(ids[0] as string)).chat).toBe("queued");
-    await engine.setPause("chat", undefined);
-    await clock.advance(10 * second);
-    expect(chat.texts).toEqual([expect.stringContaining("5 ")]);
-    for (const id of ids) expect((await states(id)).chat).toBe("digested");
-    expect(own().paused).toBeUndefined();
-  });
-
-  it("stays so over a restart and a kill", async () => {
-    const { fixture, chat, play } = await startFixture([telegramTo("chat")]);
-    await fixture.engine.setPause("chat", "api");
-    const [id = ""] = await fixture.play("kill", {});
-    await play(20 * second, "restart", 20 * second);
-    expect(chat.calls).toHaveLength(0);
-    await fixture.engine.setPause("chat", undefined);
-    await play("restart", 20 * second);
-    expect(await fixture.states(id)).toEqual({ chat: "sent" });
-  });
-
-  it("gives nothing up, however long it lasts, and says afterwards why it is late", async () => {
-    const { accept, hook, clock, engine, states, play } = await startFixture([ntfyTo("hook")], (settings) => {
+  tellScenes(
+    [telegramTo("chat", { digestOver: 3 }), telegramTo("other")],
+    [
+      [
+        "is sent nothing until it is resumed; then what waited goes, as one message when it is much",
+        [pausedByPage, many(5), 2 * minute, ({ own }) => own().paused, resumed, 10_000],
+      ],
+    ],
+  );
+  tellScenes(
+    [telegramTo("chat")],
+    [
+      ["stays so over a restart and a kill", [pausedByPage, "kill", {}, 20_000, "restart", 20_000]],
+      ["goes on after a restart once it was resumed", [pausedByPage, {}, 20_000, resumed, "restart", 20_000]],
+      ["fails nothing while it is dead as well", [next("chat", kicked), {}, 5_000, pausedByPage, {}, 2 * minute]],
+      ["takes a test, and the resend of one alert", [pausedByPage, {}, ...askedFor, 30_000]],
+    ],
+  );
+  tellScenes(
+    [telegramTo("chat"), telegramTo("backup")],
+    [
+      [
+        "leaves its route's fallback to go on",
+        [pausedByPage, [{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute],
+      ],
+    ],
+  );
+  tellScenes(
+    [ntfyTo("hook")],
+    [
+      [
+        "gives nothing up, however long it lasts, and says afterwards why it is late",
+        [
+          ...[
+            always("hook", { kind: "retry", reason: "server_error", detail: "500" }),
+            {},
+            second,
+            pause("hook", "page"),
+          ],
+          ...[always("hook"), { alertKey: "other" }, ...Array(19).fill(minute), minute, pause("hook"), minute],
+        ],
+      ],
+    ],
+    (settings) => {
       settings.schedule.giveUpAfterMs = 5 * minute;
       settings.webhookSchedule.giveUpAfterMs = 5 * minute;
-    });
-    hook.always = () => ({ kind: "retry", reason: "server_error", detail: "500" });
-    const [tried = ""] = await play({}, second);
-    await engine.setPause("hook", "page");
-    const called = hook.calls.length;
-    hook.always = undefined;
-    const untried = await accept({ alertKey: "other" });
-    await clock.jump(19 * minute);
-    await clock.advance(minute);
-    expect(hook.calls).toHaveLength(called);
-    await engine.setPause("hook", undefined);
-    await clock.advance(minute);
-    expect([await states(tried), await states(untried)]).toEqual([{ hook: "sent" }, { hook: "sent" }]);
-    expect(hook.texts.join()).toContain("the destination was paused");
-  });
-
-  it("fails nothing while it is dead as well", async () => {
-    const { engine, own, states, meet, play } = await startFixture([telegramTo("chat")]);
-    await meet("chat", kicked);
-    expect(own().health).toBe("dead");
-    await engine.setPause("chat", "page");
-    const [id = ""] = await play({}, 2 * minute);
-    expect(await states(id)).toEqual({ chat: "queued" });
-  });
-
-  it("takes a test, and the resend of one alert", async () => {
-    const { accept, clock, engine, states } = await startFixture([telegramTo("chat")]);
-    await engine.setPause("chat", "page");
-    const waiting = await accept();
-    const asked = [await accept({}, { purpose: "test" }), await accept({}, { purpose: "resend" })];
-    await clock.advance(30 * second);
-    for (const id of asked) expect(await states(id)).toEqual({ chat: "sent" });
-    expect(await states(waiting)).toEqual({ chat: "queued" });
-  });
-
-  it("leaves its route's fallback to go on", async () => {
-    const { engine, states, play } = await startFixture([telegramTo("chat"), telegramTo("backup")]);
-    await engine.setPause("chat", "page");
-    const [id = ""] = await play([{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute);
-    expect(await states(id)).toEqual({ chat: "queued", backup: "sent" });
-  });
+    },
+  );
 
   it("does not begin what was claimed ahead, nor what routing claims for it", async () => {
     const { fixture, accept, hook, clock, engine, store, play } = await startFixture([ntfyTo("hook")]);
@@ -124,14 +106,16 @@ describe("a destination that a person has paused", () => {
     },
   );
 
-  it("is not paused when that cannot be put on record, and unknown names are nobody", async () => {
-    const { engine, own, states, failing, play } = await startFixture([telegramTo("chat")]);
-    failing.add("saveStatus");
-    await expect(engine.setPause("chat", "page")).rejects.toThrow("disk");
-    failing.clear();
-    expect(own().paused).toBeUndefined();
-    const [id = ""] = await play({}, 10 * second);
-    expect(await states(id)).toEqual({ chat: "sent" });
-    expect(await engine.setPause("nobody", "page")).toBe(false);
-  });
+  tellScenes(
+    [telegramTo("chat")],
+    [
+      [
+        "is not paused when that cannot be put on record, and unknown names are nobody",
+        [
+          ...([fails("saveStatus"), ({ engine }) => engine.setPause("chat", "page").catch(String), fails()] as Step[]),
+          ...[{}, 10_000, pause("nobody", "page")],
+        ],
+      ],
+    ],
+  );
 });

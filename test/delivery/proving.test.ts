@@ -10,8 +10,8 @@ import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { createScriptedChannel, mailTo, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
-import { flood, hour, kicked, lost, minute, refused, second, unauthorized } from "./outcomes.ts";
+import { createScriptedChannel, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { flood, hour, kicked, lost, minute, refused, second } from "./outcomes.ts";
 
 const yes: Outcome = { kind: "sent" };
 const proveEveryMs = hour;
@@ -107,14 +107,6 @@ describe("a destination that has nothing to do", () => {
     await clock.advance(minute);
     expect(await states(id)).toEqual({ chat: "sent" });
     expect(own().health).toBe("ok");
-  });
-
-  it("has its account paused when its login is refused", async () => {
-    const { clock, state, engine, hook } = await watch([mailTo("chat", undefined, { proveEveryMs }), ntfyTo("hook")]);
-    state.answer = unauthorized;
-    await clock.advance(10 * minute);
-    expect(engine.statuses()[0]?.account?.health).toBe("paused");
-    expect(hook.calls).toHaveLength(1);
   });
 
   it.each<[string, (typeof chat)[], Outcome?]>([

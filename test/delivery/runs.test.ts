@@ -281,20 +281,6 @@ describe("an alert that comes alone", () => {
     expect(most).toBe(1);
   });
 
-  it("goes in its order with others that wait for a call to end", async () => {
-    const { fixture, chat, clock } = await startIdle();
-    let answer = () => {};
-    for (const index of upTo(80)) {
-      if (index === 30) answer = chat.hang();
-      await fixture.accept({ title: `Alert number ${index}.` });
-      await clock.settle();
-    }
-    expect(numbers(chat.calls)).toEqual(upTo(31));
-    answer();
-    await clock.settle();
-    expect(numbers(chat.calls)).toEqual(upTo(80));
-  });
-
   it("is sent when its routing cannot be written at first", async () => {
     const fixture = await startIdle();
     fixture.failing.add("recordRouting");
@@ -314,16 +300,6 @@ describe("an alert that comes alone", () => {
     answer();
     await clock.advance(second);
     expect(chat.texts.map((text) => /5 warnings in/.test(text))).toEqual([false, true]);
-  });
-
-  it("is sent unmarked when the process was killed between its routing and its call", async () => {
-    const fixture = await startIdle();
-    fixture.unanswered.add("recordRouting");
-    void fixture.accept();
-    await fixture.clock.settle();
-    expect(fixture.chat.calls).toHaveLength(0);
-    await fixture.play("kill", second);
-    expect(fixture.chat.repeats).toEqual([false]);
   });
 
   it("is ambiguous when the process was killed during its call", async () => {

@@ -1,54 +1,47 @@
 import { describe, expect, it } from "vitest";
 import { nameGroup } from "../../src/core/group.ts";
-import { mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
-import { flood, hour, lost, minute, second } from "./outcomes.ts";
+import { mailTo, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
+import { flood, hour, lost, minute } from "./outcomes.ts";
+import { many, tellScenes } from "./tell-scene.ts";
+
+/** How an alert is planned that waits for a minute, for others of its group or in quiet hours. */
+const holdIn = (groupName?: string) => ({ heldForMs: minute, planned: { groupName } });
+const pools = (chain: string) => nameGroup("group", "pools", [["chain", chain]]);
+const all = nameGroup("group", "all", []);
+const fresh: Step = [{}, { planned: { freshnessMs: 15 * minute } }];
+const critical = { severity: "critical" } as const;
+const night = { heldForMs: 8 * hour };
 
 describe("alerts that are sent together", () => {
-  /** How an alert is planned that waits for a minute, for others of its group or in quiet hours. */
-  const holdIn = (groupName?: string) => ({ heldForMs: minute, planned: { groupName } });
-
-  it("are repeated as they were sent, while newer ones of the key wait", async () => {
-    const { fixture, chat, clock, play } = await startFixture([telegramTo("chat")]);
-    const [first = ""] = await play(lost, { alertKey: "k", value: "1" }, 29 * second);
-    await stopEngine(fixture.engine, clock, 1);
-    const [next = ""] = await play({ alertKey: "k", value: "2" }, 10 * second, "restart", 5 * second);
-    expect(chat.repeats).toEqual([false, true, false]);
-    expect(chat.texts[1]).toContain(first);
-    expect(chat.calls[1]?.context.alertId).toBe(first);
-    expect(await fixture.states(next)).toEqual({ chat: "sent" });
-  });
-
-  it("during quiet hours are one digest at their end, and say so; one alone says why it is late", async () => {
-    const { accept, acceptMany, chat, hook, clock, states } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const heldForMs = 8 * hour;
-    const [id] = await acceptMany(2, {}, { heldForMs, to: ["chat"] });
-    await accept({}, { heldForMs, to: ["hook"] });
-    await clock.jump(8 * hour - minute);
-    await clock.advance(30 * second);
-    expect(chat.calls).toHaveLength(0);
-    await clock.advance(minute);
-    expect(chat.texts).toEqual([expect.stringMatching(/^🌙 While quiet: 2 alerts, 2 still firing/)]);
-    expect(hook.texts).toEqual([expect.stringMatching(/8 h.* late: quiet hours/)]);
-    expect(await states(id ?? "")).toEqual({ chat: "digested" });
-  });
-
-  const pools = (chain: string) => nameGroup("group", "pools", [["chain", chain]]);
-  it.each([
-    ["a group", pools("eth"), /^⚠️ 400 of 402 alerts in 1 s: 400 warnings/u, /^⚠️ 2 of 402 alerts/u],
-    ["quiet hours", undefined, /^🌙 While quiet: 400 of 402 alerts, /u, /^🌙 While quiet: 2 of 402 alerts, /u],
-  ])(
-    "ring once for %s where that takes several messages, say how many they are, and ring for what is due later",
-    async (_, groupName, first, last) => {
-      const { chat, clock, acceptMany } = await startFixture([telegramTo("chat")]);
-      await acceptMany(402, {}, holdIn(groupName));
-      await clock.advance(2 * minute);
-      expect(chat.silences).toEqual([false, true]);
-      expect(chat.texts).toEqual([expect.stringMatching(first), expect.stringMatching(last)]);
-      await acceptMany(2, {}, holdIn(groupName));
-      await clock.advance(2 * minute);
-      expect(chat.silences[2]).toBe(false);
-      expect(chat.texts[2]).not.toContain(" of 2");
-    },
+  tellScenes(
+    [telegramTo("chat")],
+    [
+      [
+        "are repeated as they were sent, while newer ones of the key wait",
+        [lost, { alertKey: "k", value: "1" }, 29_000, "stop", { alertKey: "k", value: "2" }, 10_000, "restart", 5_000],
+      ],
+      ...[pools("eth"), undefined].map((name): [string, Step[]] => [
+        `ring once for ${name ? "a group" : "quiet hours"} where that takes several messages, and for what is due later`,
+        [many(402, holdIn(name)), 2 * minute, many(2, holdIn(name)), 2 * minute],
+      ]),
+      [
+        "ring with the first message of a group that says of something that it fires",
+        [many(400, holdIn(all), { ...critical, status: "resolved" }), many(2, holdIn(all), critical), 2 * minute],
+      ],
+      [
+        "ping nobody when all are older than their route allows",
+        [flood(20 * minute), fresh, 21 * minute, fresh, 1_000],
+      ],
+    ],
+  );
+  tellScenes(
+    [telegramTo("chat"), ntfyTo("hook")],
+    [
+      [
+        "during quiet hours are one digest at their end, and say so; one alone says why it is late",
+        [many(2, { ...night, to: ["chat"] }), [{}, { ...night, to: ["hook"] }], 8 * hour - minute, minute],
+      ],
+    ],
   );
 
   it("say how many they are, and ring once, also where two groups or two recipients take turns", async () => {
@@ -63,29 +56,14 @@ describe("alerts that are sent together", () => {
     for (const text of mail.texts) expect(text).toMatch(/\d+ of 450 alerts/u);
   });
 
-  it("ring with the first message of a group that says of something that it fires", async () => {
-    const { chat, clock, acceptMany } = await startFixture([telegramTo("chat")]);
-    await acceptMany(400, { severity: "critical", status: "resolved" }, holdIn("g"));
-    await acceptMany(2, { severity: "critical" }, holdIn("g"));
-    await clock.advance(2 * minute);
-    expect(chat.silences).toEqual([true, false]);
-  });
-
-  it("are one message of their group for each recipient, also where there are many and nothing is sent together", async () => {
-    const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
-    const { mail, clock, acceptMany } = await startFixture([mailTo("mail", to, { digestOver: 1000 })]);
-    await acceptMany(3, {}, holdIn('["group","all"]'));
-    await clock.advance(2 * minute);
-    expect(mail.calls.map(({ context }) => context.recipient).sort()).toEqual(to);
-  });
-
-  it("ping nobody when all are older than their route allows, and neither does one alone", async () => {
-    const { chat, play } = await startFixture([telegramTo("chat")]);
-    const freshness = { planned: { freshnessMs: 15 * minute } };
-    await play(flood(20 * minute), [{}, freshness], 21 * minute);
-    expect(chat.silences).toEqual([false, true]);
-    expect(chat.texts[1]).toMatch(/20 min late: Telegram asked us to wait/);
-    await play([{}, freshness], second);
-    expect(chat.silences[2]).toBe(false);
-  });
+  const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
+  tellScenes(
+    [mailTo("mail", to, { digestOver: 1000 })],
+    [
+      [
+        "are one message of their group for each recipient, also where there are many",
+        [many(3, holdIn(all)), 2 * minute],
+      ],
+    ],
+  );
 });

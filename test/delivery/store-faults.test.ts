@@ -10,7 +10,7 @@ import {
   telegramTo,
   webhookTo,
 } from "./engine-fixture.ts";
-import { flood, kicked, minute, second } from "./outcomes.ts";
+import { minute, second } from "./outcomes.ts";
 
 it.each([
   ["records a message that was sent once the store takes it, and sends it once", 20 * second, [false], ["sent"]],
@@ -24,20 +24,6 @@ it.each([
   expect(fixture.chat.repeats).toEqual(repeats);
   expect(await outcomesOf(fixture, id)).toEqual(outcomes);
   expect(await fixture.states(id)).toEqual({ chat: "sent" });
-});
-
-it("records the outcome although the destination's health cannot be saved, and sends the notice later", async () => {
-  const { fixture, clock, failing, hook, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-  failing.add("saveStatus").add("recordNotice");
-  const id = await fixture.meet("chat", kicked);
-  await clock.advance(5 * second);
-  expect(await fixture.states(id)).toEqual({ chat: "waiting" });
-  expect(hook.calls).toHaveLength(0);
-  failing.clear();
-  await clock.advance(2 * second);
-  expect(hook.calls).toHaveLength(1);
-  await play("restart", minute);
-  expect(hook.calls).toHaveLength(1);
 });
 
 it.each([[[]], [["releaseClaim"]]] as const)(
@@ -71,24 +57,6 @@ it.each([true, false])(
     ]);
   },
 );
-
-it("sends the rest of a message once, which it could not give back between two parts", async () => {
-  const fixture = await startFixture([telegramTo("chat", { detail: "full" }), telegramTo("other")]);
-  const { accept, clock, chat, other, failing, play } = fixture;
-  chat.script.push(async () => {
-    // The whole bot is asked to wait, for longer than a claim is held.
-    other.script.push(flood(30 * second, "account"));
-    await accept({}, { to: ["other"] });
-    await clock.sleep(100);
-    failing.add("releaseClaim");
-    return { kind: "sent", ref: "1" };
-  });
-  const [id = ""] = await play([{ text: "word ".repeat(1_800) }, { to: ["chat"] }], 3 * second);
-  failing.clear();
-  await clock.advance(minute);
-  expect(chat.texts.map((text) => /\[(\d)\/3\]/.exec(text)?.[1])).toEqual(["1", "2", "3"]);
-  expect(await outcomesOf(fixture, id)).toEqual(["sent", "sent", "sent"]);
-});
 
 it("goes on indexing and calling fallbacks while another duty fails", async () => {
   const { hook, chat, failing, store, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);

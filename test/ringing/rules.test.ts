@@ -145,60 +145,55 @@ test.each(cases)("%s", (_what, rule, steps, by, why) => {
   expect(last.why).toContain(why);
 });
 
-test("a quick repeat changes the message of the ring, and is none", () => {
-  const judged = judgeAll(eventsOf([...each(0.5, 3), fires(2, 99)]), edits);
-  expect(judged.map(({ rings }) => rings)).toEqual([true, true, true, true]);
-  expect(judged.map(({ asNew }) => asNew)).toEqual([true, false, true, true]);
-  expect(judged.at(-1)?.memory.rings).toHaveLength(3);
-});
+const bound = [fires(0, 90), end(1, 91), fires(2, 90)];
+const backByFifth = { rearm: { backBy: { percent: 20 } } };
+const crossings = [0, 20, 40, 60, 80];
+const often = each(1, 7);
+const rang = [0, 10, 20, 30].flatMap((at) => [fires(at, 99), end(at + 5)]);
+const night = [fires(0, 24.1), quiet(fires(12, 20)), quiet(fires(14, 20.1)), quiet(end(16, 26))];
 
-test("what a summary told is not told again, unless more was held back since", () => {
-  const often = each(1, 7);
-  const heldBy = (...steps: Step[]) => judgeLast([...often, ...steps]).damped?.count;
-  // The floor lifts then.
-  expect([heldBy(fires(361, 80)), heldBy(fires(10, 80))]).toEqual([undefined, 3]);
-  expect(heldBy(end(361), fires(362, 80))).toBeUndefined();
-});
-
-test("what `again` or `rearm` held back is told by the next message, however late, and by a summary where people's last word is wrong", () => {
-  const bound = [fires(0, 90), end(1, 91), fires(2, 90)];
-  const countAt = (...steps: Step[]) => judgeLast([...bound, ...steps], { rearm: { backBy: { percent: 20 } } }).damped;
-  expect(countAt(end(3, 91))).toMatchObject({ count: 1, isBound: true });
-  expect(countAt(end(3, 91), fires(24 * 60, 90))).toMatchObject({ count: 1, lowest: 90 });
-  expect(countAt(fires(24 * 60, 90))).toBeUndefined();
-});
-
-test("says what was held back: how many, since when, the worst, and tells a ring of it", () => {
-  const steps = [fires(0, 90), end(0.5, 91), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)];
-  const judged = judgeAll(eventsOf(steps), { ...again, ...rearm, rearm: { backBy: { percent: 20 } } });
-  expect(judged.map(({ rings }) => rings)).toEqual([true, true, false, false, false, false, true]);
-  const held = {
-    sinceAt: noon + minute,
-    lowest: 87,
-    worst: { id: "alert 4", at: noon + 2 * minute, severity: "warning", value: 87 },
-  };
-  expect(judged[4]?.damped).toMatchObject({ ...held, by: "its_end", count: 2, highest: 89 });
-  expect(judged[6]?.damped).toEqual({
-    ...{ ...held, count: 3, highest: 89, why: "11.1 % further than 90" },
-    isBound: true,
+/** Each of them in its turn: whether it rings and why, what is told with it, and when what did not ring is told. */
+test.each<[string, Step[], Partial<RingRule>?]>([
+  ["a quick repeat, which changes the message of the ring", [...each(0.5, 3), fires(2, 99)], edits],
+  ["a ring that tells what was held, behind a summary", [...often, fires(10, 80)]],
+  ["one behind a summary that told it", [...often, fires(361, 80)]],
+  ["one behind an end that told it", [...often, end(361), fires(362, 80)]],
+  ["an end of what `rearm` held back", [...bound, end(3, 91)], backByFifth],
+  ["the next alert, however late, behind that", [...bound, end(3, 91), fires(24 * 60, 90)], backByFifth],
+  ["the next one where the last word is right", [...bound, fires(24 * 60, 90)], backByFifth],
+  [
+    "how many, since when and the worst, told by an end and by a ring",
+    [fires(0, 90), fires(0.5, 89), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)],
+    { ...again, ...backByFifth },
+  ],
+  [
+    "how many and the worst of what ended in between",
+    [fires(0, 90), end(0.5, 91), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)],
+    { ...again, ...backByFifth },
+  ],
+  ["the latest as the worst without values", [fires(0), fires(1), fires(2)], hourly],
+  [
+    "the floor, with what would have mended the rule",
+    crossings.flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)]),
+  ],
+  ["the floor without values", crossings.map((at) => fires(at))],
+  [
+    "the end behind a ring of quiet hours, so that its value is told",
+    night.map((step) => ({ ...step, threshold: 25 })),
+    again,
+  ],
+  ["a summary after calm", [...rang, fires(40, 99)]],
+  ["none while the floor holds and the last word is right", [...rang, fires(40, 99), end(45)]],
+  ["one within the hour where it is wrong", [...rang, fires(40, 99), end(60)]],
+  ["none behind an end that follows another", [...rang, fires(40, 99), fires(50, 99), end(52)]],
+  ["one, however often it is said again", [...rang, fires(40, 99), fires(48, 99), fires(54, 99)]],
+])("tells %s", (_what, steps, rule) => {
+  const told = judgeAll(eventsOf(steps), rule).map(({ rings, asNew, why, damped, summaryDueAt }, index) => {
+    const became = rings ? (asNew ? "rings" : "in place") : "silent";
+    const due = summaryDueAt === undefined ? "" : `, summary at ${(summaryDueAt - noon) / minute}`;
+    return `${steps[index]?.at} ${became}: ${why}${due}${damped ? ` ${JSON.stringify(damped)}` : ""}`;
   });
-  expect(judged[6]?.memory.held).toBeUndefined();
-});
-
-test("the worst of what has no values is the latest", () => {
-  const judged = judgeAll(eventsOf([fires(0), fires(1), fires(2)]), { cooldownMs: hour });
-  expect(judged.at(-1)?.damped).toMatchObject({ count: 2, worst: { id: "alert 3" } });
-});
-
-test("the floor says what would have mended the rule", () => {
-  const crossings = [0, 20, 40, 60, 80].flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)]);
-  const held = judgeAll(eventsOf(crossings)).filter(({ rings }) => !rings);
-  expect(held[0]?.damped?.advice).toBe(
-    "With again: { furtherBy: 2% }, rearm: { backBy: 2% } it would have rung once, not 4 times",
-  );
-  const withoutValues = judgeAll(eventsOf([0, 20, 40, 60, 80].map((at) => fires(at))));
-  expect(withoutValues.at(-1)?.damped).toMatchObject({ by: "floor" });
-  expect(withoutValues.at(-1)?.damped?.advice).toBeUndefined();
+  expect(`\n${told.join("\n")}\n`).toMatchSnapshot();
 });
 
 test("a ring that reached nobody does not count, and the next rings", () => {
@@ -230,12 +225,6 @@ test("a ring that missed some recipients is made good to them by what fires next
   expect(rung.memory).not.toHaveProperty("missedBy");
 });
 
-test("the end behind a ring of quiet hours goes with it, so that its value is told", () => {
-  const night = [fires(0, 24.1), quiet(fires(12, 20)), quiet(fires(14, 20.1)), quiet(end(16, 26))];
-  const judged = judgeAll(eventsOf(night.map((step) => ({ ...step, threshold: 25 }))), again);
-  expect(judged.map(({ rings }) => rings)).toEqual([true, true, false, true]);
-});
-
 test("what a message that reached nobody said of those before it is said by the next", () => {
   const held = { count: 2, sinceAt: noon + minute, lowest: 88, highest: 89 };
   const steps = [fires(0, 90), fires(1, 89), fires(2, 88), fires(3, 80)];
@@ -252,17 +241,6 @@ test("what a message that reached nobody said of those before it is said by the 
   // An end takes them along as well.
   const ended = judgeLast([fires(0, 90), fires(1, 89), fires(2, 88), end(3, 101)], again);
   expect(forgetRing(ended.memory, "alert 4")).toMatchObject({ held, toldStatus: undefined });
-});
-
-test("is told after calm; while the floor holds only then, unless the last word is wrong: then once an hour", () => {
-  const rang = [0, 10, 20, 30].flatMap((at) => [fires(at, 99), end(at + 5)]);
-  const dueAfter = (...steps: Step[]) => (Number(judgeLast([...rang, ...steps]).summaryDueAt) - noon) / minute;
-  expect(dueAfter(fires(40, 99))).toBe(55);
-  expect(dueAfter(fires(40, 99), end(45))).toBe(360);
-  expect(dueAfter(fires(40, 99), end(60))).toBe(115);
-  expect(dueAfter(fires(40, 99), fires(50, 99), end(52))).toBe(360);
-  // However often it is said again.
-  expect(dueAfter(fires(40, 99), fires(48, 99), fires(54, 99))).toBe(55);
 });
 
 test("takes an alert that comes late for no latest status, and waits no negative time", () => {

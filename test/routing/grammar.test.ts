@@ -4,7 +4,7 @@ import { composeAlert } from "../../src/rendering/compose-alert.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { botEnv, load, problemsOf } from "../config/load.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
-import { alert, is, mute, noon, route, rules } from "./sample.ts";
+import { alert, is, mute, noon, route, rules, tellRouting } from "./sample.ts";
 
 /** What a route asks for, in the map form of the file. */
 type Written = { [field: string]: unknown; any?: Written[]; all?: Written[]; not?: Written };
@@ -166,155 +166,109 @@ describe("active hours", () => {
   });
 });
 
-describe("what is disabled", () => {
-  const written = `${ops}routes:
+const disabled = `${ops}routes:
   - { name: off, to: ops, disabled: true }
   - { name: rest, to: ops }
 mutes:
   - { match: token=USDC, reason: dust, until: 2127-01-01T00:00:00Z, disabled: true }
 `;
+const usdc = { token: "USDC" };
 
-  test("takes and mutes nothing, and decisions say so", () => {
-    const { decisions, deliveries } = routerOf(written).route(alert({ token: "USDC" }), [], noon);
-    const reason = "it takes every alert; mute configuration:1 is disabled";
-    expect(decisions).toEqual([
-      { route: "off", result: "skipped", reason: "disabled in the configuration" },
-      { route: "rest", destination: "ops", result: "deliver", reason },
-    ]);
-    expect(deliveries).toHaveLength(1);
-  });
-
-  test("a mute beside it still mutes", () => {
-    const mutes = [mute("m", [is("token", "USDC")])];
-    const { deliveries } = routerOf(written).route(alert({ token: "USDC" }), mutes, noon);
-    expect(deliveries).toMatchObject([{ state: "muted" }]);
-  });
-
-  test("a default route gets no alert that cannot be read", () => {
-    const file = written.replaceAll(", to: ops", ", default: true, to: ops");
-    const { decisions } = routerOf(file).routeUnjudged("reading", "x", noon);
-    expect(decisions).toMatchObject([{ route: "rest", result: "deliver" }]);
-  });
+test("a mute beside one that is disabled still mutes", () => {
+  const { deliveries } = routerOf(disabled).route(alert(usdc), [mute("m", [is("token", "USDC")])], noon);
+  expect(deliveries).toMatchObject([{ state: "muted" }]);
 });
 
-test("severities that are silent on a route are planned without a sound, and said; a person's test sounds", () => {
-  const file = `${ops}routes: [{ to: ops, silent: [info] }]\n`;
-  expect(planOf(file, { severity: "info" })).toMatchObject({
-    extras: { silent: true },
-    reason: "it takes every alert; without a sound: info is silent on this route",
-  });
-  expect(planOf(file, { severity: "critical" })?.extras).toBeUndefined();
-  expect(planOf(file, { severity: "info" }, { origin: "test" })?.extras).toBeUndefined();
-  const dropping = file.replace("to: ops", "drop: true");
-  expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].silent" }]);
+test("a default route that is disabled gets no alert that cannot be read", () => {
+  const file = disabled.replaceAll(", to: ops", ", default: true, to: ops");
+  const { decisions } = routerOf(file).routeUnjudged("reading", "x", noon);
+  expect(decisions).toMatchObject([{ route: "rest", result: "deliver" }]);
 });
 
-describe("a note and links", () => {
-  const file = (url: string) =>
-    `${ops}routes:\n  - to: ops\n    note: Call the risk officer.\n    links: [{ label: Chart, url: "${url}" }]\n`;
+const silent = `${ops}routes: [{ to: ops, silent: [info] }]\n`;
+const linked = (url: string) =>
+  `${ops}routes:\n  - to: ops\n    note: Call the risk officer.\n    links: [{ label: Chart, url: "${url}" }]\n`;
+const chart = linked("https://dex.example/{chain}/{token}");
+const titled = (title: string) =>
+  `destinations: { ops: { timeZone: Europe/Zurich, type: telegram, chatId: -1 } }
+routes:\n  - to: ops\n    title: ${JSON.stringify(title)}\n`;
+const [info, moved] = [{ severity: "info" } as const, { value: "94.3", previousValue: "100", threshold: "25000000" }];
+const hostile = { chain: "eth", token: "x/../?a=b&#\u202e\ud800", ...moved };
+const known = { chain: "eth", token: "usdc", ...moved };
 
-  test("are filled in with the facts, percent-encoded, and stand in the message before the page", () => {
-    const hostile = "x/../?a=b&#\u202e\ud800";
-    const known = { chain: "eth", token: hostile, value: "94.3", previousValue: "100" };
-    const planned = planOf(file("https://dex.example/{chain}/{token}?q={changePercent}"), known);
-    const url = "https://dex.example/eth/x%2F..%2F%3Fa%3Db%26%23%E2%80%AE%EF%BF%BD?q=-5.7";
-    expect(planned?.extras).toEqual({ note: "Call the risk officer.", links: [{ label: "Chart", url }] });
-    const told = { ...alert(), id: "a", seq: 1, receivedAt: noon };
-    const context = { now: noon, purpose: "alert", possibleRepeat: false, extras: planned?.extras } as const;
-    expect(composeAlert(told, context, "https://t.example").blocks.slice(-3)).toEqual([
-      { kind: "paragraph", inlines: [{ kind: "text", text: "Call the risk officer." }] },
-      { kind: "paragraph", inlines: [{ kind: "link", text: "Chart", href: url }] },
-      { kind: "paragraph", inlines: [{ kind: "link", text: "Open in Tocsin", href: "https://t.example/alerts/a" }] },
-    ]);
-  });
-
-  test.each([
-    [{ chain: "eth" }, "link Chart left out: token is missing"],
-    [{ chain: "..", token: "x" }, "link Chart left out: chain leads nowhere"],
-    [{ chain: "eth", token: "x".repeat(3_000) }, "link Chart left out: longer than 2000 characters"],
-  ])("of %j has a link that is left out, with the reason", (over, reason) => {
-    const planned = planOf(file("https://dex.example/{chain}/{token}"), over);
-    expect(planned?.extras).toEqual({ note: "Call the risk officer." });
-    expect(planned?.reason).toContain(reason);
-  });
-
-  test.each([
-    ["http://dex.example/{token}", "is no https address"],
-    ["https://{chain}.example/{token}", "has a host that is not fixed"],
-    ["https://dex.example{token}", "has a host that is not fixed"],
-    ["https://me@dex.example/", "has a host that is not fixed"],
-    ["https://dex.example/{tokn}", '"tokn" is not a fact'],
-    ["https://dex.example/{token", "is no address"],
-  ])("%s is refused at its place", (url, message) => {
-    expect(problemsOf(file(url), botEnv)).toMatchObject([
-      { where: "tocsin.yaml:5:34", path: "routes[0].links[0].url", message: expect.stringContaining(message) },
-    ]);
-  });
+test.each<[string, string, Partial<AlertFacts>?, object?]>([
+  ["that is disabled takes and mutes nothing", disabled, usdc],
+  ["makes no sound for its silent severities", silent, info],
+  ["makes one for others", silent],
+  ["makes one for a person's test", silent, info, { origin: "test" }],
+  ["fills its links, percent-encoded", linked("https://dex.example/{chain}/{token}?q={changePercent}"), hostile],
+  ["leaves a link out that lacks a fact", chart, { chain: "eth" }],
+  ["leaves a link out that leads nowhere", chart, { chain: "..", token: "x" }],
+  ["leaves a link out that is too long", chart, { chain: "eth", token: "x".repeat(3_000) }],
+  ["has a title of facts", titled("{token|upper} {changePercent|percent} in {chain}"), known],
+  [
+    "has a title of changes",
+    titled("{changePercent|percent}, {distancePercent|percent}"),
+    { ...known, value: "112.5" },
+  ],
+  ["has a title of numbers", titled("{value|number} of {threshold|short}"), { ...known, value: "1,234,567.891" }],
+  ["rounds no value onto its limit", titled("{value|short}, below {threshold|short}"), { ...known, value: "24999999" }],
+  ["shortens an address", titled("{token|short}"), { token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" }],
+  ["shortens and raises words", titled("{token|short|upper}"), { token: "a token of many words and letters" }],
+  ["writes a time in the zone of its destination", titled("at {occurredAt|time}"), { occurredAt: noon }],
+  // What a stranger wrote: neither a template nor a line of its own, and nothing that turns ours or says that it is over.
+  ["takes no fact for a template", titled("{token}: {chain}"), { token: "{chain}$&", chain: "a\n\nb\u202e\u0000" }],
+  ["lets no title say that it is over", titled("{title}"), { title: "Resolved: all is well" }],
+  ["fences off what runs from right to left", titled("{token} {chain}"), { token: "שקל", chain: "eth" }],
+  ["cuts a title", titled("{text}"), { text: "x".repeat(2_000) }],
+  [
+    "leaves its title out without a change",
+    titled("{token} {changePercent|percent}"),
+    { token: "USDC", value: "94.3" },
+  ],
+  ["leaves its title out without a fact", titled("{token}"), { token: "\u200b" }],
+  ["leaves its title out for no number", titled("{value|percent}"), { value: "much" }],
+  ["leaves its title out for no share", titled("{value|short|percent}"), { value: "25000000" }],
+])("a route %s", (_what, file, ...given) => {
+  expect(tellRouting(routerOf(file), alert(...given))).toMatchSnapshot();
 });
 
-describe("a title of a route", () => {
-  const zurich = "timeZone: Europe/Zurich, type: telegram, chatId: -1";
-  const file = (title: string) =>
-    `destinations: { ops: { ${zurich} } }\nroutes:\n  - to: ops\n    title: ${JSON.stringify(title)}\n`;
-  const known = { chain: "eth", token: "usdc", value: "94.3", previousValue: "100", threshold: "25000000" };
+test("a note and links stand in the message before the page", () => {
+  const { extras } = planOf(chart, known) ?? {};
+  const context = { now: noon, purpose: "alert", possibleRepeat: false, extras } as const;
+  const { blocks } = composeAlert({ ...alert(), id: "a", seq: 1, receivedAt: noon }, context, "https://t.example");
+  const inlines = blocks.slice(-3).flatMap((block) => ("inlines" in block ? block.inlines : []));
+  expect(inlines).toEqual([
+    { kind: "text", text: "Call the risk officer." },
+    { kind: "link", text: "Chart", href: "https://dex.example/eth/usdc" },
+    { kind: "link", text: "Open in Tocsin", href: "https://t.example/alerts/a" },
+  ]);
+});
 
-  test.each<[string, Partial<AlertFacts>, string]>([
-    ["{token|upper} {changePercent|percent} in {chain}", known, "USDC −5.7 % in eth"],
-    ["{changePercent|percent}, {distancePercent|percent}", { ...known, value: "112.5" }, "+12.5 %, 100.0 %"],
-    ["{value|number} of {threshold|short}", { ...known, value: "1,234,567.891" }, "1,234,568 of 25 M"],
-    ["{value|short}, below {threshold|short}", { value: "24999999", threshold: "25000000" }, "24.999999 M, below 25 M"],
-    ["{token|short}", { token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" }, "0xa0b8…eb48"],
-    ["{token|short|upper}", { token: "a token of many words and letters" }, "A TOKEN OF MANY WORDS A…"],
-    ["at {occurredAt|time}", { occurredAt: noon }, "at 13:00 CET"],
-    // What a stranger wrote: neither a template nor a line of its own, and nothing that turns ours or says that it is over.
-    ["{token}: {chain}", { token: "{chain}$&", chain: "a\n\nb\u202e\u0000" }, "{chain}$&: a b␀"],
-    ["{title}", { title: "Resolved: all is well" }, "Firing: Resolved: all is well"],
-    ["{token} {chain}", { token: "שקל", chain: "eth" }, "\u2068שקל\u2069 eth"],
-    ["{text}", { text: "x".repeat(2_000) }, `${"x".repeat(299)}…`],
-  ])("%s", (title, over, expected) => {
-    const planned = planOf(file(title), over);
-    expect(planned?.extras).toEqual({ title: expected });
-    expect(planned?.reason).not.toContain("left out");
-  });
+test("a title with a filter that this version does not know gives way to the built-in one", () => {
+  const { rules } = load(titled("{token}"), botEnv);
+  const routes = rules.routes.map((one) => ({ ...one, title: "{token|constructor}" }));
+  expect(tellRouting(createRouter({ ...rules, routes }), alert(known))).toContain(
+    "title left out: constructor is no filter",
+  );
+});
 
-  test.each<[string, Partial<AlertFacts>, string]>([
-    ["{token} {changePercent|percent}", { token: "USDC", value: "94.3" }, "changePercent is missing"],
-    ["{token}", { token: "\u200b" }, "token is missing"],
-    ["{value|percent}", { value: "much" }, "value cannot be written as percent"],
-    ["{value|short|percent}", { value: "25000000" }, "value cannot be written as percent"],
-  ])("%s of %j gives way to the built-in one, with the reason", (title, over, reason) => {
-    const planned = planOf(file(title), over);
-    expect(planned?.extras).toBeUndefined();
-    expect(planned?.reason).toBe(`it takes every alert; title left out: ${reason}`);
-  });
-
-  test("with a filter that this version does not know gives way to the built-in one", () => {
-    const { rules } = load(file("{token}"), botEnv);
-    const routes = rules.routes.map((one) => ({ ...one, title: "{token|constructor}" }));
-    const [planned] = createRouter({ ...rules, routes }).route(alert(known), [], noon).deliveries;
-    expect(planned).toMatchObject({ reason: expect.stringContaining("title left out: constructor is no filter") });
-  });
-
-  test.each([
-    ["{tokn}", '"tokn" is not a fact', "token"],
-    ["{}", '"" is not a fact', "title"],
-    ["{payload.x}", '"payload.x" is not a fact', "title"],
-    ["{token|uper}", '"uper" is not a filter', "upper"],
-    ["{token|percent}", '"percent" is not a filter for token', "short"],
-    ["{value|time}", '"time" is not a filter for value', "short"],
-    ["{token", "has a brace without its other one", "{token|upper}"],
-    ["token}", "has a brace without its other one", "{token|upper}"],
-    [" ", "is empty", "{token|upper}"],
-    ["x".repeat(301), "is more than 300 characters", "shorten it"],
-  ])("%s is refused at its place", (title, message, instead) => {
-    const said = { message: expect.stringContaining(message), instead: expect.stringContaining(instead) };
-    expect(problemsOf(file(title), botEnv)).toMatchObject([
-      { where: "tocsin.yaml:4:12", path: "routes[0].title", ...said },
-    ]);
-  });
-
-  test("has no meaning where everything is dropped", () => {
-    const dropping = file("{token}").replace("to: ops", "drop: true");
-    expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].title" }]);
-  });
+test.each([
+  ["silent where everything is dropped", silent.replace("to: ops", "drop: true")],
+  ["a title where everything is dropped", titled("{token}").replace("to: ops", "drop: true")],
+  ...["http://dex.example/{token}", "https://{chain}.example/{token}", "https://dex.example{token}"].map((url) => [
+    url,
+    linked(url),
+  ]),
+  ...["https://me@dex.example/", "https://dex.example/{tokn}", "https://dex.example/{token"].map((url) => [
+    url,
+    linked(url),
+  ]),
+  ...["{tokn}", "{}", "{payload.x}", "{token|uper}", "{token|percent}", "{value|time}"].map((title) => [
+    title,
+    titled(title),
+  ]),
+  ...["{token", "token}", " ", "x".repeat(301)].map((title) => [title, titled(title)]),
+] as [string, string][])("%s is refused at its place, with what to write", (_what, file) => {
+  expect(problemsOf(file, botEnv)).toMatchSnapshot();
 });

@@ -3,246 +3,125 @@ import { describe, expect, test } from "vitest";
 import { type AlertFacts, type AlertOrigin, severities } from "../../src/core/alert.ts";
 import type { Matcher, Mute, Route, Rules } from "../../src/core/rules.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { alert, chat, is, mailbox, mute, noon, route, rules } from "./sample.ts";
+import { alert, chat, is, mailbox, mute, noon, route, rules, tellRouting } from "./sample.ts";
 
 const critical = is("severity", "critical");
 const info = is("severity", "info");
 const hourMs = 3_600_000;
 
 /** What these rules make of an alert at noon. */
-function decide(over: Partial<Rules>, facts: Partial<AlertFacts> = {}, mutes: Mute[] = [], now = noon) {
-  return createRouter(rules(over)).route(alert(facts), mutes, now);
+function tell(
+  over: Partial<Rules>,
+  facts?: Partial<AlertFacts>,
+  mutes?: Mute[],
+  now?: number,
+  origin: AlertOrigin = "hook",
+) {
+  return tellRouting(createRouter(rules(over)), alert(facts, { origin }), mutes, now);
 }
-const destinationsOf = ({ deliveries }: ReturnType<typeof decide>) => deliveries.map(({ destination }) => destination);
 
-describe("which routes an alert takes", () => {
-  const routes = [
-    route("critical", ["ops"], { matchers: [critical] }),
-    route("info", ["desk"], { matchers: [info] }),
-    route("rest", ["log"], { isDefault: true }),
-  ];
-  const destinations = [chat("ops"), chat("desk"), chat("log")];
+const routes = [
+  route("critical", ["ops"], { matchers: [critical] }),
+  route("info", ["desk"], { matchers: [info] }),
+  route("rest", ["log"], { isDefault: true }),
+];
+const [first, , last] = routes as [Route, Route, Route];
+const destinations = [chat("ops"), chat("desk"), chat("log"), chat("backup")];
+const drop = route("noise", [], { matchers: [info] });
+const archive = route("archive", ["log"], { continue: true });
+const toOps = route("rest", ["ops"], { isDefault: true });
+const urgent = route("critical", ["desk"], { matchers: [critical] });
+const twice = [
+  route("a", ["ops"], { continue: true, matchers: [critical] }),
+  route("b", ["ops", "desk"], { updates: "new" }),
+];
+const mails = [mailbox("mail", ["a@x.example", "b@x.example", "a@x.example"])];
+const withFallback = route("all", ["ops"], { fallback: { to: "backup", afterMs: 600_000 } });
+const hours = { from: "11:00", to: "13:00", except: [] };
+const atNoon = { ...hours, except: ["critical" as const] };
+const muted = {
+  destinations,
+  routes: [withFallback],
+  mutes: [mute("config:1", [is("token", "USDC")], { endsAt: noon + 60_000 })],
+};
+const longer = mute("m2", [critical], { startsAt: noon, endsAt: noon + 120_000 });
+const untilOver = mute("m4", [is("token", "USDC")], { endsAt: noon + 60_000, untilOver: "tvl:usdc" });
+const ofKey = (more: Partial<AlertFacts>) => ({ token: "USDC", alertKey: "tvl:usdc", ...more });
+const unread = mute("m3", [{ field: "title", condition: { matches: "(" } }]);
+const quiet = {
+  destinations: [chat("ops", { quietHours: atNoon }), chat("desk")],
+  routes: [route("all", ["ops", "desk"])],
+};
+const onCall = { ...chat("oncall", { quietHours: atNoon }), type: "pagerduty" };
+const paging = { destinations: [onCall], routes: [route("all", ["oncall"])] };
+const allDay = chat("ops", { quietHours: { from: "00:00", to: "23:59", except: [] } });
+const nightly = { destinations: [allDay], routes: [route("all", ["ops"])] };
+const resolved = { status: "resolved" } as const;
 
-  test("stops at the first that matches, and says of each other why it was not used", () => {
-    const [reason, before] = ["severity is critical", "route critical has matched before it and does not continue"];
-    const after = "the default route is not used: route critical has matched";
-    const planned = { destination: "ops", channel: "telegram", recipient: "-1003", route: "critical", state: "queued" };
-    const ring = { flapping: true, editsForMs: 60_000 };
-    expect(decide({ destinations, routes })).toEqual({
-      decisions: [
-        { route: "critical", destination: "ops", result: "deliver", reason },
-        { route: "info", result: "skipped", reason: `not asked: ${before}` },
-        { route: "rest", result: "not_matched", reason: after },
-      ],
-      deliveries: [{ ...planned, reason, dueAt: noon, updates: "auto", ring }],
-    });
-  });
-
-  test("takes the default route only when nothing else has matched, wherever it stands", () => {
-    const world = { destinations, routes: [...routes.slice(2), ...routes.slice(0, 1)] };
-    expect(destinationsOf(decide(world))).toEqual(["ops"]);
-    const { decisions, deliveries } = decide(world, { severity: "info" });
-    expect(deliveries.map((d) => d.route)).toEqual(["rest"]);
-    const reasons = ["default route: no other route matched", "severity is info, not critical"];
-    expect(decisions.map((d) => d.reason)).toEqual(reasons);
-  });
-
-  test("says why, when no route wants an alert", () => {
-    expect(decide({ destinations, routes: routes.slice(0, 1) }, { severity: "warning" })).toEqual({
-      decisions: [{ route: "critical", result: "not_matched", reason: "severity is warning, not critical" }],
-      deliveries: [],
-    });
-  });
+test.each<[string, ...Parameters<typeof tell>]>([
+  ["the first that matches, and why each other was not used", { destinations, routes }],
+  ["no default route where another matches behind it", { destinations, routes: [last, first] }],
+  ["the default route when nothing else has matched", { destinations, routes: [last, first] }, { severity: "info" }],
+  ["none, and why, when no route wants it", { destinations, routes: [first] }, { severity: "warning" }],
+  [
+    "one that drops it, ends the search and sends nothing",
+    { destinations, routes: [drop, archive, last] },
+    { severity: "info" },
+  ],
+  [
+    "one that drops it and continues, and the default",
+    { destinations, routes: [{ ...drop, continue: true }, last] },
+    { severity: "info" },
+  ],
+  ["one that continues, and the default", { destinations, routes: [archive, toOps] }],
+  ["one that continues, and another that ends the search", { destinations, routes: [archive, urgent, toOps] }],
+  ["one once to a destination that two name", { destinations, routes: twice }],
+  ["one with a mail for each mailbox", { destinations: mails, routes: [route("all", ["mail"])] }],
+  ["one with a fallback that waits", { destinations, routes: [withFallback] }],
+  [
+    "one whose fallback a later route delivers to anyway",
+    { destinations, routes: [{ ...withFallback, continue: true }, route("also", ["backup"])] },
+  ],
+  [
+    "one with a fallback that counts from the end of quiet hours",
+    { destinations: [chat("ops", { quietHours: hours }), chat("backup")], routes: [withFallback] },
+  ],
+  ["one that is muted, until when, why, and what matched", muted, { token: "USDC" }],
+  ["one by the only mute before another begins", muted, { token: "USDC" }, [longer], noon - 1],
+  ["one by the longest, when that begins", muted, { token: "USDC" }, [longer], noon],
+  ["one by the longest until it ends", muted, { token: "USDC" }, [longer], noon + 119_999],
+  ["none when both have ended", muted, { token: "USDC" }, [longer], noon + 120_000],
+  ["one that is muted until it is over", { ...muted, mutes: [] }, ofKey({}), [untilOver]],
+  ["one that lets the end of its key through", { ...muted, mutes: [] }, ofKey(resolved), [untilOver]],
+  [
+    "one that mutes the end of another",
+    { ...muted, mutes: [] },
+    ofKey({ ...resolved, alertKey: "another" }),
+    [untilOver],
+  ],
+  ["one for which a mute that cannot be read silences nothing", muted, {}, [unread]],
+  ["one that quiet hours hold for one destination, until they end", quiet, { severity: "info" }],
+  ["one that they hold though it is over", quiet, resolved],
+  ["one that they let through as excepted", quiet],
+  ["one that they let through as excepted, though nobody knows its state", quiet, { status: "unknown" }],
+  ["one that ends an incident in them", paging, { ...resolved, severity: "info" }],
+  ["one that opens none in them", paging, { severity: "info" }],
+  ["one that opens an excepted one", paging],
+  ["one of a test, neither muted nor held", nightly, {}, [mute("m", [])], noon, "test"],
+  ["one of an alert, both muted and held", nightly, {}, [mute("m", [])]],
+  ["none of a notice", nightly, {}, [mute("m", [])], noon, "notice"],
+])("an alert takes %s", (_what, ...asked) => {
+  expect(tell(...asked)).toMatchSnapshot();
 });
 
-describe("to nobody, on purpose", () => {
-  const drop = route("noise", [], { matchers: [info] });
-  const destinations = [chat("ops"), chat("log")];
-  const rest = route("rest", ["log"], { isDefault: true });
-
-  test("a route without destinations takes an alert, ends the search and sends nothing", () => {
-    const routes = [drop, route("all", ["ops"]), rest];
-    const { decisions, deliveries } = decide({ destinations, routes }, { severity: "info" });
-    expect(deliveries).toEqual([]);
-    expect(decisions).toMatchObject([
-      { route: "noise", result: "dropped", reason: "severity is info; dropped on purpose by route noise" },
-      { route: "all", result: "skipped" },
-      { route: "rest", result: "not_matched" },
-    ]);
-    expect(decisions[0]?.destination).toBeUndefined();
-  });
-
-  test("one that continues leaves the alert to later routes and to the default", () => {
-    const taken = decide({ destinations, routes: [{ ...drop, continue: true }, rest] }, { severity: "info" });
-    expect(taken.decisions.map(({ result }) => result)).toEqual(["dropped", "deliver"]);
-    expect(destinationsOf(taken)).toEqual(["log"]);
-  });
-});
-
-describe("a route that continues", () => {
-  const archive = route("archive", ["log"], { continue: true });
-  const rest = route("rest", ["ops"], { isDefault: true });
-  const destinations = [chat("ops"), chat("log"), chat("desk")];
-
-  test.each([
-    ["keeps no alert from the default route", [], "ops", "default route: only routes that continue matched (archive)"],
-    [
-      "leaves the default route alone once another has ended the search",
-      [route("critical", ["desk"], { matchers: [critical] })],
-      "desk",
-      "the default route is not used: route critical has matched",
-    ],
-  ])("%s", (_what, between, second, reason) => {
-    const taken = decide({ destinations, routes: [archive, ...between, rest] });
-    expect(destinationsOf(taken)).toEqual(["log", second]);
-    expect(taken.decisions.at(-1)?.reason).toBe(reason);
-  });
-});
-
-test("delivers once to a destination that two routes name, and says so", () => {
-  const routes = [
-    route("a", ["ops"], { continue: true, matchers: [critical] }),
-    route("b", ["ops", "desk"], { updates: "new" }),
-  ];
-  const { decisions, deliveries } = decide({ destinations: [chat("ops"), chat("desk")], routes });
-  expect(deliveries.map((d) => [d.destination, d.route, d.updates])).toEqual([
-    ["ops", "a", "auto"],
-    ["desk", "b", "new"],
-  ]);
-  const reason = "it takes every alert; route a already delivers it there";
-  expect(decisions[1]).toEqual({ route: "b", destination: "ops", result: "skipped", reason });
-});
-
-test("plans one mail for each mailbox", () => {
-  const destinations = [mailbox("mail", ["a@x.example", "b@x.example", "a@x.example"])];
-  const { decisions, deliveries } = decide({ destinations, routes: [route("all", ["mail"])] });
-  expect(deliveries.map((d) => d.recipient)).toEqual(["a@x.example", "b@x.example"]);
-  expect(decisions).toHaveLength(1);
-});
-
-describe("a fallback", () => {
-  const destinations = [chat("ops"), chat("backup")];
-  const withFallback = route("all", ["ops"], { fallback: { to: "backup", afterMs: 600_000 } });
-
-  test("waits, with the time after which it is notified", () => {
-    const { decisions, deliveries } = decide({ destinations, routes: [withFallback] });
-    expect(deliveries[0]?.fallback).toEqual({ to: "backup", at: noon + 600_000 });
-    const reason = "fallback: used if a delivery of this route fails or takes longer than 10 min";
-    expect(decisions[1]).toEqual({ route: "all", destination: "backup", result: "standby", reason });
-  });
-
-  test("is not planned where a later route delivers anyway", () => {
-    const routes = [{ ...withFallback, continue: true }, route("also", ["backup"])];
-    const { decisions, deliveries } = decide({ destinations, routes });
-    expect(deliveries.map((d) => [d.destination, d.fallback])).toEqual([
-      ["ops", undefined],
-      ["backup", undefined],
-    ]);
-    expect(decisions.map((d) => d.result)).toEqual(["deliver", "skipped", "deliver"]);
-  });
-
-  test("counts from the end of quiet hours for a delivery that is held", () => {
-    const quiet = chat("ops", { quietHours: { from: "11:00", to: "13:00", except: [] } });
-    const { deliveries } = decide({ destinations: [quiet, chat("backup")], routes: [withFallback] });
-    expect(deliveries).toMatchObject([{ dueAt: noon + hourMs, fallback: { at: noon + hourMs + 600_000 } }]);
-  });
-});
-
-describe("mutes", () => {
-  const world = {
-    destinations: [chat("ops"), chat("backup")],
-    routes: [route("all", ["ops"], { fallback: { to: "backup", afterMs: 1 } })],
-    mutes: [mute("config:1", [is("token", "USDC")], { endsAt: noon + 60_000 })],
-  };
-
-  test("keep the delivery and say until when, why, and what matched", () => {
-    const { decisions, deliveries } = decide(world, { token: "USDC" });
-    const reason = "it takes every alert; muted until 2026-11-21 12:01 UTC: maintenance (token is USDC)";
-    expect(deliveries).toMatchObject([{ state: "muted", reason, dueAt: noon }]);
-    expect(deliveries[0]?.fallback).toBeUndefined();
-    expect(decisions).toMatchObject([
-      { destination: "ops", result: "muted", muteId: "config:1", reason },
-      { destination: "backup", result: "skipped" },
-    ]);
-  });
-
-  test.each([
-    [-1, "config:1"],
-    [0, "m2"],
-    [119_999, "m2"],
-    [120_000, undefined],
-  ])("begin and end on time, and the longest is named: %i ms after noon %s", (afterMs, muteId) => {
-    const later = mute("m2", [critical], { startsAt: noon, endsAt: noon + 120_000 });
-    expect(decide(world, { token: "USDC" }, [later], noon + afterMs).decisions[0]?.muteId).toBe(muteId);
-  });
-
-  test("a mute until it is over says so, and lets the end of its key through", () => {
-    const muted = mute("m4", [is("token", "USDC")], { endsAt: noon + 60_000, untilOver: "tvl:usdc" });
-    const take = (changes: object) =>
-      decide({ ...world, mutes: [] }, { token: "USDC", alertKey: "tvl:usdc", ...changes }, [muted]).deliveries[0];
-    expect(take({})?.reason).toContain("muted until it is over, at the latest 2026-11-21 12:01 UTC");
-    expect(take({ status: "resolved" })).toMatchObject({ state: "queued" });
-    expect(take({ status: "resolved", alertKey: "another" })).toMatchObject({ state: "muted" });
-  });
-
-  test("a mute that cannot be read silences nothing, and the decision says so", () => {
-    const broken = mute("m3", [{ field: "title", condition: { matches: "(" } }]);
-    expect(decide(world, {}, [broken]).deliveries).toMatchObject([
-      { state: "queued", reason: expect.stringContaining("mute m3 was ignored") },
-    ]);
-  });
-});
-
-describe("quiet hours", () => {
-  const quietHours = { from: "11:00", to: "13:00", except: ["critical"] };
-  const destinations = [chat("ops", { quietHours }), chat("desk")];
-  const world = { destinations, routes: [route("all", ["ops", "desk"])] };
+test("quiet hours say for what is held already until when they hold it now", () => {
+  const { findHold } = createRouter(rules(quiet));
+  const warning = { severity: "info", status: "firing" } as const;
   const words = "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC";
-
-  test.each([
-    ["what is not urgent until they end", { severity: "info" }, new RegExp(`${words}$`)],
-    ["what is over", { status: "resolved" }, /; resolved: waits for the end of the quiet hours$/],
-  ] as const)("hold %s, for their destination only, and say so", (_what, facts, reason) => {
-    const { decisions, deliveries } = decide(world, facts);
-    expect(deliveries.map((d) => [d.state, d.dueAt])).toEqual([
-      ["held", noon + hourMs],
-      ["queued", noon],
-    ]);
-    expect(decisions[0]).toMatchObject({ result: "held", reason: expect.stringMatching(reason) });
-  });
-
-  test.each(["firing", "unknown"] as const)("let an excepted severity through that is %s", (status) => {
-    expect(decide(world, { status }).deliveries[0]?.state).toBe("queued");
-  });
-
-  test.each([
-    [{ status: "resolved", severity: "info" }, "queued"],
-    [{ severity: "info" }, "held"],
-    [{ severity: "critical" }, "queued"],
-  ] as const)("hold nothing that ends an incident, and of what opens one all but the excepted: %j", (facts, state) => {
-    const onCall = { ...chat("oncall", { quietHours }), type: "pagerduty" };
-    const paging = { destinations: [onCall], routes: [route("all", ["oncall"])] };
-    expect(decide(paging, facts).deliveries[0]?.state).toBe(state);
-  });
-
-  test("say for what is held already until when they hold it now", () => {
-    const { findHold } = createRouter(rules(world));
-    const warning = { severity: "info", status: "firing" } as const;
-    expect(findHold("ops", warning, noon)).toEqual({ until: noon + hourMs, words });
-    expect(findHold("ops", { ...warning, severity: "critical" }, noon)).toBeUndefined();
-    expect(findHold("ops", warning, noon + hourMs)).toBeUndefined();
-    expect(findHold("desk", warning, noon)).toBeUndefined();
-    expect(findHold("gone", warning, noon)).toBeUndefined();
-  });
-});
-
-test("a test alert travels the same routes, and is neither muted nor held; a notice is not routed by rules", () => {
-  const quietHours = { from: "00:00", to: "23:59", except: [] };
-  const router = createRouter(rules({ destinations: [chat("ops", { quietHours })], routes: [route("all", ["ops"])] }));
-  const take = (origin: AlertOrigin) => router.route(alert({}, { origin }), [mute("m", [])], noon);
-  expect(take("test").deliveries).toMatchObject([{ state: "queued" }]);
-  expect(take("hook").deliveries).toMatchObject([{ state: "muted" }]);
-  expect(take("notice")).toEqual({ decisions: [], deliveries: [] });
+  expect(findHold("ops", warning, noon)).toEqual({ until: noon + hourMs, words });
+  expect(findHold("ops", { ...warning, severity: "critical" }, noon)).toBeUndefined();
+  expect(findHold("ops", warning, noon + hourMs)).toBeUndefined();
+  for (const name of ["desk", "gone"]) expect(findHold(name, warning, noon)).toBeUndefined();
 });
 
 test.each([{ to: ["nobody"] }, { to: ["a"], fallback: { to: "nobody", afterMs: 1 } }])(

@@ -3,6 +3,7 @@ import { type Json, JsonNumber, type JsonObject } from "../../src/core/json.ts";
 import type { Matcher, Mute, Route, Rules } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { MatchInput } from "../../src/matching/judge.ts";
+import type { Router } from "../../src/routing/router.ts";
 import type { EmailDestination } from "../../src/vendors/email/vendor.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
@@ -68,4 +69,19 @@ export function mute(id: string, matchers: Matcher[], over: Partial<Mute> = {}):
 
 export function rules(over: Partial<Rules>): Rules {
   return { destinations: [], routes: [], mutes: [], ...over };
+}
+
+/** How an alert is routed, for a person to read: each decision, and what is planned. */
+export function tellRouting(router: Router, input: MatchInput, mutes: Mute[] = [], now = noon): string {
+  const { decisions, deliveries } = router.route(input, mutes, now);
+  const when = (at: number) => (at === now ? "" : ` at ${new Date(at).toISOString().slice(11, 19)}`);
+  const decided = decisions.map(({ route, destination, result, reason, muteId }) => {
+    return `${[route, destination, result, muteId && `by ${muteId}`].filter(Boolean).join(" ")}: ${reason}`;
+  });
+  const planned = deliveries.map(({ destination, recipient, route, state, dueAt, updates, fallback, ring, extras }) => {
+    const later = fallback ? `, else ${fallback.to}${when(fallback.at)}` : "";
+    const more = [ring, extras].map((one) => (one ? ` ${JSON.stringify(one)}` : "")).join("");
+    return `→ ${destination} ${recipient} by ${route}: ${state}${when(dueAt)}, ${updates}${later}${more}`;
+  });
+  return `\n${[...decided, ...planned].join("\n")}\n`;
 }

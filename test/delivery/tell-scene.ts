@@ -1,0 +1,140 @@
+import { expect, it } from "vitest";
+import type { Outcome } from "../../src/core/delivery.ts";
+import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
+import * as fixtures from "./engine-fixture.ts";
+
+type Step = fixtures.Step;
+export type Scene = [what: string, steps: Step[]];
+
+/** What the next calls of a destination, and its next probes, are answered. */
+export const next = (name: string, ...outcomes: Outcome[]) => onChannel(name, ({ script }) => script.push(...outcomes));
+export const probes = (name: string, ...all: Outcome[]) => onChannel(name, ({ probes }) => probes.push(...all));
+export const everyProbe = (name: string, outcome: Outcome) =>
+  onChannel(name, (channel) => {
+    channel.everyProbe = outcome;
+  });
+/** All its calls are answered so from now on; without an outcome they succeed again. */
+export const always = (name: string, outcome?: Outcome) =>
+  onChannel(name, (channel) => {
+    channel.always = outcome && (() => outcome);
+  });
+export const onChannel =
+  (name: string, act: (channel: fixtures.ScriptedChannel) => unknown): Step =>
+  (fixture) =>
+    void act(fixtures.channelOf(fixture, name));
+export const pause =
+  (name: string, by?: string): Step =>
+  ({ engine }) =>
+    engine.setPause(name, by);
+export const tryNow =
+  (name: string): Step =>
+  ({ engine }) =>
+    engine.tryNow(name);
+export const many =
+  (count: number, options: fixtures.DraftOptions = {}, facts = {}): Step =>
+  async ({ acceptMany }) =>
+    void (await acceptMany(count, facts, options));
+/** The store refuses these, or nothing any more. */
+export const fails =
+  (...names: Parameters<fixtures.EngineFixture["failing"]["add"]>[0][]): Step =>
+  ({ failing }) => {
+    failing.clear();
+    for (const name of names) failing.add(name);
+  };
+
+/** As `1:02:05.5`. */
+function write(ms: number): string {
+  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, (ms % 60_000) / 1_000];
+  const [m, s] = [minutes, Number(seconds.toFixed(1))].map((part) => (part < 10 ? `0${part}` : `${part}`));
+  return hours > 0 ? `${hours}:${m}:${s}` : `${m}:${s}`;
+}
+
+/** Equal lines once, with how many they are. */
+function count(lines: string[]): string[] {
+  const times = new Map<string, number>();
+  for (const line of lines) times.set(line, (times.get(line) ?? 0) + 1);
+  return [...times].map(([line, many]) => (many === 1 ? line : `${line} (${many} times)`));
+}
+
+const join = (...words: unknown[]) => words.filter(Boolean).join(" ");
+const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 380)} … ${text.slice(-100)}` : text);
+
+/**
+ * What came of the steps, for a person to read: each call with its time, which delivery it is of, and what became of it, by
+ * destination; what functions answered; how each alert stands in the end with its attempts; and what ails a destination.
+ */
+async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<string> {
+  const { clock, store, channels } = scene;
+  const start = clock.now();
+  const said: string[] = [];
+  for (const step of steps) {
+    const answer = typeof step === "function" ? await step(scene) : await scene.play(step);
+    if (typeof step === "function" && answer !== undefined)
+      said.push(join(write(clock.now() - start), JSON.stringify(answer)));
+  }
+  const details = await Promise.all(
+    (await store.listAlerts({ limit: 1_000 })).toReversed().map(({ id }) => scene.detail(id)),
+  );
+  const places = new Map(details.map(({ id }, index) => [id, `<${index + 1}>`]));
+  const withoutIds = (text: string) => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, (id) => places.get(id) ?? "<id>");
+  const alerts = details.flatMap(({ facts, deliveries }) =>
+    deliveries.map(({ destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
+      const isOneOfSeveral = deliveries.filter((one) => one.destination === destination).length > 1;
+      const title = facts?.title.replace(/^Alert \d+$/, "an alert");
+      const due = dueAt > clock.now() && `until ${write(dueAt - start)}`;
+      const why = join(reason, insteadOf && `instead of ${insteadOf}`);
+      const tries = attempts.map(({ outcome, reason, detail }) => ` · ${join(outcome, reason, detail)}`).join("");
+      return `${join(`${title}:`, destination, isOneOfSeveral && recipient, state, due, why && `(${why})`)}${tries}`;
+    }),
+  );
+  const calls = Object.entries(channels).map(([name, { calls, did, probed }]) => {
+    const [recipients, ids] = [
+      calls.map(({ context }) => context.recipient),
+      calls.map(({ context }) => context.deliveryId),
+    ];
+    const deliveries = [...new Set(ids)];
+    const lines = calls.map(
+      ({ at, text, outcome, link, context: { recipient, deliveryId, threadKey = "" } }, index) => {
+        const to = new Set([...recipients, ...probed.map(({ recipient }) => recipient)]).size > 1 && `to ${recipient}`;
+        const became = outcome?.kind !== "sent" && `→ ${outcome ? join(outcome.kind, outcome.reason) : "no answer"}`;
+        const key = threadKey.length < 20 && threadKey && `of ${threadKey}`;
+        const words = shorten(
+          withoutIds(text)
+            .split(/\s*\n\s*/)
+            .join(" / "),
+        );
+        const goes = link && !link.includes("/alerts/") && `[${link}]`;
+        return {
+          at,
+          line: join(`#${deliveries.indexOf(deliveryId) + 1}`, did[index], key, to, became, `: ${words}`, goes),
+        };
+      },
+    );
+    const tries = probed.map(({ at, recipient, outcome }) => {
+      const became = outcome.kind === "sent" ? "yes" : join(outcome.kind, outcome.reason);
+      return { at, line: `probe of ${recipient}: ${became}` };
+    });
+    const all = [...lines, ...tries].sort((one, other) => one.at - other.at);
+    return [name, all.map(({ at, line }) => join(write(at - start), line))] as const;
+  });
+  const states = scene.engine.statuses().flatMap(({ own, account }) => [own, ...(account ? [account] : [])]);
+  const health = states.flatMap(({ name, health, reason, paused }) =>
+    health === "ok" && !paused ? [] : [join(name, health, reason && `(${reason})`, paused && `paused by ${paused.by}`)],
+  );
+  const parts = [...calls, ["said", said], ["alerts", count(alerts)], ["health", [...new Set(health)]]] as const;
+  const shown = parts
+    .filter(([, lines]) => lines.length > 0)
+    .flatMap(([title, lines]) => [title, ...lines.map((line) => `  ${line}`)]);
+  return `\n${shown.join("\n")}\n`;
+}
+
+/** Compares each with what a person has read: __snapshots__. */
+export function tellScenes(
+  destinations: fixtures.Named<string>[],
+  scenes: Scene[],
+  change?: (settings: DeliverySettings) => void,
+): void {
+  it.each(scenes)("%s", async (_what, steps) => {
+    expect(await tellScene(await fixtures.startFixture(destinations, change), steps)).toMatchSnapshot();
+  });
+}
