@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Thread } from "../../src/core/delivery-job.ts";
+import type { ClaimedDelivery, Thread } from "../../src/core/delivery-job.ts";
 import type { DeliveryUpdates } from "../../src/core/rules.ts";
 import { contextOf, planUpdate, threadAfter, type UpdateInput } from "../../src/delivery/plan/plan-update.ts";
 import { claimedDelivery, now, threadOf } from "./due-delivery.ts";
@@ -152,75 +152,41 @@ describe.each(Object.entries(tables))("how an alert is sent in view of what was 
 const first = claimedDelivery(9, { severity: "critical", receivedAt: now - 5_000 });
 const sent = [first, claimedDelivery(8, { receivedAt: now - 9_000 })];
 const thread = threadOf();
+const withoutRefs = { ...thread, ...noRefs };
+const [self, root] = [
+  { action: "edit", ref: "12", shows: "self" },
+  { action: "edit", ref: "11", shows: "self" },
+] as const;
+const held = [{ ...first, updates: "count" as const, extras: { with: { count: 2, titles: [] } } }];
+const anew = [claimedDelivery(9, { status: "firing", receivedAt: now })];
+const [over, open] = [
+  threadOf({ status: "resolved", count: 14, firstAt: now - hour }),
+  threadOf({ count: 14, firstAt: now - hour }),
+];
+type After = Parameters<typeof threadAfter>;
 
-describe("what a chat shows of an alert key after a message", () => {
-  it("begins a thread with a message of its own", () => {
-    expect(threadAfter({ action: "send" }, "20", sent, thread, now)).toEqual({
-      rootRef: "20",
-      rootAlertSeq: 9,
-      lastRef: "20",
-      lastAlertSeq: 9,
-      firstAt: now - 5_000,
-      lastNewAt: now,
-      lastAt: now,
-      count: 2,
-      severity: "critical",
-      status: "firing",
-    });
-  });
-
-  it("goes on with an answer: it pinged, and is the one that a quick repeat edits", () => {
-    expect(threadAfter({ action: "reply", ref: "11" }, "20", sent, thread, now)).toMatchObject({
-      rootRef: "11",
-      rootAlertSeq: 1,
-      lastRef: "20",
-      lastNewAt: now,
-      lastAt: now,
-      count: 4,
-      severity: "critical",
-    });
-  });
-
-  it("knows that an edit pinged nobody", () => {
-    const after = threadAfter({ action: "edit", ref: "12", shows: "self" }, undefined, sent, thread, now);
-    expect(after).toMatchObject({ lastRef: "12", lastNewAt: thread.lastNewAt, lastAt: now, count: 4 });
-    expect(after?.rootAlertSeq).toBe(1);
-  });
-
-  it("knows that the first message shows another alert after it was edited", () => {
-    const after = threadAfter({ action: "edit", ref: "11", shows: "self" }, undefined, sent, thread, now);
-    expect(after?.rootAlertSeq).toBe(9);
-    const closed = threadAfter({ action: "edit", ref: "11", shows: "resolution" }, undefined, sent, thread, now);
-    expect(closed?.rootAlertSeq).toBe(1);
-  });
-
-  it("does not count what a cause holds back as a firing of the cause", () => {
-    const held = { ...first, updates: "count" as const, extras: { with: { count: 2, titles: [] } } };
-    const edit = { action: "edit", ref: "11", shows: "self" } as const;
-    expect(threadAfter(edit, undefined, [held], thread, now)?.count).toBe(thread.count);
-    expect(contextOf(edit, thread, [held]).history?.count).toBe(thread.count);
-    expect(threadAfter({ action: "send" }, "20", [held], undefined, now)?.count).toBe(1);
-  });
-
-  it.each([null, undefined])("keeps the history where the vendor gives no id to come back to: %s", (ref) => {
-    const first = threadAfter({ action: "send" }, ref, sent, undefined, now);
-    expect(first).toMatchObject({ rootRef: undefined, lastRef: undefined, firstAt: now - 5_000, count: 2 });
-    const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
-    const next = threadAfter({ action: "send", place: "continues" }, ref, sent, withoutRefs, now);
-    expect(next).toMatchObject({ rootRef: undefined, firstAt: thread.firstAt, count: 4, lastAlertSeq: 9 });
-  });
-
-  it("begins anew where a message that was only changed says that it fires after it was over", () => {
-    const step = { action: "edit", ref: "12", shows: "self" } as const;
-    const sent = [claimedDelivery(9, { status: "firing", receivedAt: now })] as const;
-    const over = threadOf({ status: "resolved", count: 14, firstAt: now - hour });
-    expect(threadAfter(step, undefined, [...sent], over, now)).toMatchObject({ count: 1, firstAt: now });
-    expect(contextOf(step, over, sent).history).toMatchObject({ count: 1, firstAt: now });
-    const open = threadOf({ count: 14, firstAt: now - hour });
-    expect(threadAfter(step, undefined, [...sent], open, now)).toMatchObject({ count: 15, firstAt: now - hour });
-  });
-
-  it("stays as it is after a resolution that came later than the next occurrence", () => {
-    expect(threadAfter({ action: "send", place: "apart" }, "20", sent, thread, now)).toBeUndefined();
-  });
+/** And the history that the message itself tells. */
+it.each<[string, After[0], After[1], ClaimedDelivery[], Thread?]>([
+  ["its own message, which begins a thread", { action: "send" }, "20", sent, thread],
+  [
+    "an answer, which pinged, and is the one that a quick repeat edits",
+    { action: "reply", ref: "11" },
+    "20",
+    sent,
+    thread,
+  ],
+  ["an edit, which pinged nobody", self, undefined, sent, thread],
+  ["an edit of the first message, which shows another alert", root, undefined, sent, thread],
+  ["an edit of it for a resolution, which shows the same", { ...root, shows: "resolution" }, undefined, sent, thread],
+  ["an edit for what a cause holds back, which is no firing", root, undefined, held, thread],
+  ["its own message for that", { action: "send" }, "20", held, undefined],
+  ["its own message without an id", { action: "send" }, null, sent, undefined],
+  ["another one without an id", { action: "send", place: "continues" }, undefined, sent, withoutRefs],
+  ["an edit that says that it fires after it was over, which begins anew", self, undefined, anew, over],
+  ["an edit that says that it fires on", self, undefined, anew, open],
+  ["a resolution later than the next occurrence", { action: "send", place: "apart" }, "20", sent, thread],
+])("what a chat shows of an alert key after %s", (_what, step, ref, deliveries, before) => {
+  const after = threadAfter(step, ref, deliveries as After[2], before, now);
+  const history = before && contextOf(step, before, deliveries as [ClaimedDelivery]).history;
+  expect({ after, history }).toMatchSnapshot();
 });

@@ -99,18 +99,17 @@ test("a name shows 40 characters of a value, clean and quoted, and tells values 
 });
 
 test("says what is waited for, with figures", () => {
-  const first = joinGroup(undefined, event(0), group);
-  const second = joinGroup(first.memory, event(8_000), group);
-  const third = joinGroup(second.memory, event(100_000), group);
-  const critical = joinGroup(third.memory, event(101_000, { severity: "critical" }), group);
-  expect([first, second, third, critical].map(({ why }) => why)).toEqual([
-    "waits 20 s for others of the group token USDC, chain eth",
-    "told with the group token USDC, chain eth in 12 s",
-    "waits 4 min for others of the group token USDC, chain eth, which had a message 80 s before",
-    "critical: the group token USDC, chain eth is told at once",
-  ]);
+  let memory: GroupMemory | undefined;
+  const told = [event(0), event(8_000), event(100_000), event(101_000, { severity: "critical" })].map((one) => {
+    const joining = joinGroup(memory, one, group);
+    memory = joining.memory;
+    return joining.why;
+  });
+  expect(told).toMatchSnapshot();
   expect(writeGroup(nameGroup("group", "pools", [["token", ""]]))).toBe("token none");
 });
+
+const [other, warning] = [{ alertKey: "other bridge" }, { severity: "warning" } as const];
 
 function openCause() {
   const memories = new Map<string, GroupMemory>();
@@ -126,47 +125,46 @@ function openCause() {
   return { judge, holds, heldBy, halt, known: () => memories.get(allCauses)?.causes ?? {} };
 }
 
-test("a cause holds back what follows it until the last of its kind is over", () => {
-  const { judge, holds, heldBy, halt } = openCause();
-  expect(judge(event(0), heldBy).held).toBeUndefined();
-  judge(halt(1000), holds);
-  judge(halt(2000, { alertKey: "other bridge" }), holds);
-  const pool = judge(event(3000), heldBy);
-  expect(pool).toMatchObject({
-    held: { name: cause, dueAt: 3_602_000 },
-    why: "waits while bridge down (chain eth) fires: Bridge halted",
-    behind: { with: { count: 1, titles: ["Pool 3000"] } },
-  });
-  // Its own end waits with it; that of one that was told before the cause does not.
-  expect(judge(event(4000, { alertKey: "key 3000", status: "resolved" }), heldBy).held?.name).toBe(cause);
-  expect(judge(event(4000, { alertKey: "key 0", status: "resolved" }), heldBy).held).toBeUndefined();
-  expect(judge(halt(5000, { status: "resolved" }), holds)).toMatchObject({ changes: [], with: { count: 1 } });
-  expect(judge(event(6000), heldBy).held?.name).toBe(cause);
-  expect(judge(halt(7000, { alertKey: "other bridge", status: "resolved" }), holds).changes).toEqual([
-    { name: cause, kind: "release", upTo: 3_602_000, dueAt: 7000 },
-  ]);
-  expect(judge(event(8000), heldBy).held).toBeUndefined();
-});
-
-test("a cause holds back nothing worse than itself, nothing after its bound, and nothing where nobody was told of it", () => {
-  const { judge, holds, heldBy, halt } = openCause();
-  judge(halt(0, { severity: "warning" }), holds, false);
-  expect(judge(event(1000), heldBy).held).toBeUndefined();
-  judge(halt(2000, { severity: "warning" }), holds);
-  judge(halt(1_800_000, { severity: "warning" }), holds, false);
-  expect(judge(event(3_000, { severity: "critical" }), heldBy).held).toBeUndefined();
-  expect(judge(event(3_601_999), heldBy).held?.dueAt).toBe(3_602_000);
-  expect(judge(event(3_602_000), heldBy).held).toBeUndefined();
-  expect(judge(halt(3_603_000, { severity: "warning", status: "resolved" }), holds).changes).toEqual([]);
-});
-
-test("what waits in the same group as its cause is told with it", () => {
-  const { judge, holds, heldBy, halt } = openCause();
-  const both = { ...group, waitCriticalMs: 20_000 };
-  judge(halt(0), { ...holds, group: both });
-  expect(judge(event(5000), { ...heldBy, group: both }).held).toEqual({ name, dueAt: 20_000 });
-  expect(judge(event(6000), heldBy).held?.name).toBe(cause);
-  expect(judge(event(20_000), { ...heldBy, group: both }).held?.name).toBe(cause);
+/** What becomes of each: what it is behind and until when, what its message counts, and what it releases. */
+test.each<[string, (scene: ReturnType<typeof openCause>) => ReturnType<typeof judgeGroups>[]]>([
+  [
+    "what follows a cause until the last of its kind is over, with its own end, and no end of what was told before",
+    ({ judge, holds, heldBy, halt }) => [
+      ...[
+        judge(event(0), heldBy),
+        judge(halt(1000), holds),
+        judge(halt(2000, other), holds),
+        judge(event(3000), heldBy),
+      ],
+      judge(event(4000, { alertKey: "key 3000", status: "resolved" }), heldBy),
+      judge(event(4000, { alertKey: "key 0", status: "resolved" }), heldBy),
+      ...[judge(halt(5000, { status: "resolved" }), holds), judge(event(6000), heldBy)],
+      ...[judge(halt(7000, { ...other, status: "resolved" }), holds), judge(event(8000), heldBy)],
+    ],
+  ],
+  [
+    "nothing worse than the cause, nothing after its bound, and nothing where nobody was told of it",
+    ({ judge, holds, heldBy, halt }) => [
+      ...[judge(halt(0, warning), holds, false), judge(event(1000), heldBy), judge(halt(2000, warning), holds)],
+      judge(halt(1_800_000, warning), holds, false),
+      judge(event(3_000, { severity: "critical" }), heldBy),
+      ...[judge(event(3_601_999), heldBy), judge(event(3_602_000), heldBy)],
+      judge(halt(3_603_000, { ...warning, status: "resolved" }), holds),
+    ],
+  ],
+  [
+    "with its cause what waits in the same group",
+    ({ judge, holds, heldBy, halt }) => {
+      const both = { ...group, waitCriticalMs: 20_000 };
+      return [
+        ...[judge(halt(0), { ...holds, group: both }), judge(event(5000), { ...heldBy, group: both })],
+        ...[judge(event(6000), heldBy), judge(event(20_000), { ...heldBy, group: both })],
+      ];
+    },
+  ],
+])("a cause holds back %s", (_what, play) => {
+  const told = play(openCause()).map(({ memories: _, ...judged }) => JSON.stringify(judged));
+  expect(`\n${told.join("\n")}\n`).toMatchSnapshot();
 });
 
 test("a cause that holds back very many names some of them and counts all", () => {
