@@ -132,6 +132,7 @@ it("leaves the former database or the restored one wherever it is killed, and wo
   const { world, id, late, file, path } = await backedUp();
   const former = killedCopyOf(path, file);
   await world.stopRelay();
+  writeFileSync(`${former.path}.claims`, "of then");
   const seen = new Set<string>();
   await killAtSteps(["restore", join(former.dataDir, "copy.db"), "--json"], former.dataDir, async (when) => {
     const ids = await idsBeside(former.path);
@@ -143,6 +144,8 @@ it("leaves the former database or the restored one wherever it is killed, and wo
       .map((name) => join(former.dataDir, name));
     if (when === "killed") return;
     expect(names.filter((name) => /restoring|partial|-wal$/.test(name))).toEqual([]);
+    const claims = names.filter((name) => name.endsWith(".claims"));
+    expect(claims.filter((name) => !names.includes(name.replace(".claims", "")))).toEqual([]);
     // Whatever was kept is no second name of what is in use, and the first of them is the former database.
     for (const one of kept) expect(statSync(one).nlink).toBe(1);
     expect(await Promise.all(kept.map(idsBeside))).toContainEqual([late, id]);

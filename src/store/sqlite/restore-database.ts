@@ -76,13 +76,22 @@ export function removeUnfinished(path: string): void {
   if (existsSync(path)) removeSecondNames(path);
 }
 
+const journals = [".reading", ".claims"];
+
 /** Before the last step the database has a second name. A killed process may have left one that is not a copy. */
 function removeSecondNames(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     const other = join(dirname(path), name);
     // A name with a write-ahead log next to it stays: nothing else has the changes in that log.
     if (!name.startsWith(`${basename(path)}.before-`) || existsSync(`${other}-wal`)) continue;
-    if (isSameFile(other, path)) rmSync(other);
+    if (!isSameFile(other, path)) continue;
+    // They moved before the last step, and belong to the database at `path` again.
+    for (const ending of journals) {
+      if (!existsSync(`${other}${ending}`)) continue;
+      if (existsSync(`${path}${ending}`)) rmSync(`${other}${ending}`);
+      else renameSync(`${other}${ending}`, `${path}${ending}`);
+    }
+    rmSync(other);
   }
 }
 
@@ -146,7 +155,7 @@ export function removeDatabase(path: string): void {
 }
 
 /** The endings of files next to a database that are of no use to another one. */
-const companions = ["-wal", "-shm", ".reading", ".claims"];
+const companions = ["-wal", "-shm", ...journals];
 
 /**
  * Gives the database `draft` the name `path`, and the former one the name `kept`. The former one's write-ahead log is first
