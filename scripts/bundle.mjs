@@ -85,7 +85,7 @@ const findWorkshopsOwn = {
  * Rewrites code that V8 stores or runs badly:
  *
  * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. Where a literal begins with a spread and has more behind it, the V8 of Node 20
- *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0027.
+ *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0012.
  * - `"\u2026"` for `"…"`. V8 keeps the source of loaded code, and one character beyond Latin-1 doubles the memory of its file.
  *
  * It comes last, since the bundler removes empty spreads.
