@@ -6,10 +6,7 @@ import { createProcessContext, loadDotEnv } from "./cli/shell/process-context.ts
 const context = createProcessContext();
 const argv = process.argv.slice(2);
 
-/**
- * Ends the process when its output is written. It does not wait for an idle event loop: handles of others in this process, such as
- * pm2's channel, would keep it running.
- */
+/** Ends the process when its output is written. Foreign handles, such as pm2's channel, would keep it running. */
 async function end(status: number): Promise<void> {
   await Promise.all([untilTaken(context.stdout), untilTaken(context.stderr)]);
   process.exit(status);

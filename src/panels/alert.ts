@@ -30,7 +30,6 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/** The whole alert for a terminal, in the words of the page. `headers`: with the headers of its request. */
 export function alertPanel(
   alert: AlertDetailView,
   { headers, ...context }: DeliveriesContext & { headers?: boolean },
@@ -55,10 +54,9 @@ export function alertPanel(
   ];
 }
 
-/** A wait that needs no explanation. */
 const shortWaitMs = 1_000;
 
-/** The alert's value, its distance from the limit, and its time, each once. `downtimes`: when no relay ran. Absent: unknown. */
+/** `downtimes`: when no relay ran. Absent: unknown. */
 export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[]): Fact[] {
   const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
   const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};
@@ -128,7 +126,6 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
   ]);
 }
 
-/** A row for each delivery, failed ones first and otherwise the newest first. */
 export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section | false {
   const newestFirst = [...alert.deliveries].reverse();
   const toneNow = (one: DeliveryDetailView) => (one.resentBy === undefined ? lookOf(one)[1] : "off");
@@ -174,7 +171,7 @@ const purposeWords: Record<DeliveryPurpose, string> = {
 
 function whereTo({ destination, channel, recipient, purpose, insteadOf, state, digestId }: DeliveryDetailView): Cell {
   const card = `/destinations#${cardIdOf(destination)}`;
-  // For a delivery that arrived in a digest, its state says it.
+  // A delivery that arrived in a digest says so by its state.
   const isInDigest = digestId !== undefined && state !== "digested";
   const to = recipient !== destination && say` to ${recipient}`;
   const instead = insteadOf !== undefined && say` for ${insteadOf}`;
@@ -200,7 +197,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
   return say`${{ words: what }} ${{ at: dueAt, isComing: true }}`;
 }
 
-/** The reason of a wait before the first call, each call with its answer, the result of the picture, and what a person can do. */
+/** The reason of a first wait, each call with its answer, the result of the picture, and what a person can do. */
 function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
   const { attempts, reason, picture, resentBy, state, destination, damped, extras } = delivery;
   const last = attempts.at(-1);
@@ -300,10 +297,7 @@ function resendActs(
   return [isHeldByQuietHours && act("Send now", "release"), isNewest && act("Resend", "resend")];
 }
 
-/**
- * Why it was sent there: the decisions of that time, and those of today's routes and mutes, differences first. A reader who has
- * changed the configuration since sees whether it helps.
- */
+/** Also has the decisions of today's routes and mutes, for a reader who has changed the configuration since. */
 export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?: RoutedAgain): Section {
   const none =
     repeatOf === undefined
@@ -362,7 +356,6 @@ const formatWords: Record<BodyFormat, string> = {
 /** Nobody compares a longer value. */
 const longestValue = 200;
 
-/** The facts from its body, without the numbers. */
 export function readFacts({ id, facts, title, headline, request }: AlertDetailView): Fact[] {
   return [
     ["title as sent", !!title && cleanLine(title) !== headline && title],
@@ -378,7 +371,6 @@ export function readFacts({ id, facts, title, headline, request }: AlertDetailVi
   ];
 }
 
-/** The other fields of the body. */
 export function fieldsPanel({ facts }: AlertDetailView): Panel {
   const { fields = [], unlistedFields } = facts ?? {};
   return [
@@ -403,7 +395,6 @@ export function conditionsFold(alert: AlertDetailView): Section | undefined {
   ]);
 }
 
-/** How it came. */
 export function requestFacts({ request }: AlertDetailView): Fact[] {
   if (request === null) return [["request", say`none: Tocsin wrote it itself`]];
   const { bodyBytes, contentType, item, items, duplicates, conflict, dedupeKey = "" } = request;

@@ -2,10 +2,7 @@ import type { Tally } from "../core/tally.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { actsOf, aside, factsOf, groupOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
-/**
- * Where stored alerts would have gone by another configuration, which would have rung, and options that ring less. `file`: the
- * tried configuration, in words.
- */
+/** Where alerts would have gone, which would have rung, and options that ring less. `file`: the tried configuration. */
 export function tallyPanel(
   tally: Tally,
   { fromAt, toAt, file }: { fromAt: number; toAt: number; file: string },
@@ -89,13 +86,11 @@ function toSeconds(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** The typed text, kept for another try. */
 export interface TypedRules {
   file: string;
   days: string;
 }
 
-/** A form that tries the routes and mutes of another file. */
 export function tryFilePanel({ file, days }: TypedRules): Section {
   const choices = ["1", "7", "30"].map((one) => [one, countOf(Number(one), "day")] as const);
   return groupOf({ title: "Try another file", id: "try-file-title" }, [

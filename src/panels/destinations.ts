@@ -29,7 +29,6 @@ const verdictWords: Record<DestinationVerdict, string> = {
   untried: "not tried yet",
   failing: "failing",
 };
-/** The words for each kind of failure, wherever it is shown. */
 export const failingWords: Record<DestinationHealth, string> = {
   ok: "nothing has arrived",
   degraded: "at times",
@@ -39,7 +38,7 @@ export const failingWords: Record<DestinationHealth, string> = {
 };
 const verdictTones: Record<Exclude<DestinationVerdict, "failing">, Tone> = { proven: "good", untried: "off" };
 
-/** Whether the destination works. The three verdicts never look the same. */
+/** The three verdicts never look the same. */
 export function verdictChip(destination: DestinationView): { chip: string; tone: Tone } {
   const { verdict } = destination;
   if (verdict !== "failing") return { chip: verdictWords[verdict], tone: verdictTones[verdict] };
@@ -52,7 +51,6 @@ export function isTriedNext({ health, nextTryAt }: Pick<DestinationView, "health
   return (health === "dead" || health === "paused") && nextTryAt === undefined;
 }
 
-/** Deliveries in any of these states. */
 export function countIn({ counts }: Pick<DestinationView, "counts">, ...states: DeliveryState[]): number {
   return states.reduce((total, state) => total + (counts[state] ?? 0), 0);
 }
@@ -61,7 +59,6 @@ export function describePauser({ by }: NonNullable<DestinationView["paused"]>): 
   return by === "page" ? "somebody on the page" : "a command or the API";
 }
 
-/** One destination on the page: whether it works, the messages that it took, and what a person can do. */
 export function destinationCard(destination: DestinationView, statistics?: DestinationStatistics): Card {
   const { name, channel, recipients, health, since, paused, movedTo, definedAt } = destination;
   const isFailing = destination.verdict === "failing";
@@ -106,7 +103,7 @@ function troublePanel(destination: DestinationView): Panel {
   ];
 }
 
-/** The destination answers, and has refused each message for its content. This is no outage, so it is not asked by itself. */
+/** The destination has refused each message for its content. This is no outage, so nothing is tried again. */
 function nothingArrivedPanel(statistics: DestinationStatistics | undefined): Panel {
   const last = statistics?.last.at(-1);
   const said =
@@ -132,7 +129,6 @@ function countsSection({ name, counts }: DestinationView): Section {
   };
 }
 
-/** The deliveries that wait for it. */
 function queueSection(destination: DestinationView): Section | undefined {
   const { oldestWaitingAt, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting", "sending");
@@ -149,7 +145,7 @@ export function destinationEnd(destination: DestinationView): Panel {
   return [actsOf(...cardActs(destination)), { kind: "text", isSoft: true, text: describeProof(destination) }];
 }
 
-/** An action on a destination. `act`: the end of its address. */
+/** `act`: the end of the action's address. */
 export const actOn = (name: string, label: string, act: string, more: Partial<Action> = {}): Action => ({
   label,
   about: name,
@@ -205,7 +201,6 @@ const proofWords = {
   connection: { never: "Only a real message can show that this works. ", last: "Its host last answered" },
 };
 
-/** The knowledge about it that needs no message to people. */
 function describeProof(destination: DestinationView): Cell {
   const { probeProves, health, verdict, lastSentAt, lastProvenAt, failedProbes, relay, definedAt } = destination;
   const words = proofWords[probeProves];
@@ -223,7 +218,6 @@ function describeProof(destination: DestinationView): Cell {
   ];
 }
 
-/** The result of a pause or its end, from the present state. */
 export function changedDestinationPanel(destination: DestinationView): Panel {
   const { name, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting");
@@ -243,7 +237,6 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
 const sentWhenDue = (waiting: number): Cell =>
   waiting > 0 && say` ${waiting} waiting: ${{ words: waiting === 1 ? "it" : "each" }} is sent when it is due.`;
 
-/** The result of a release from quiet hours, by the present state of each destination. */
 export function releasedPanel(released: readonly Release[], destinations: readonly DestinationView[]): Panel {
   if (released.length === 0) return [paragraph`Nothing to release: none of it is held.`];
   const counts = released.map(({ destination, released: count }) => {

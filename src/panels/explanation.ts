@@ -25,11 +25,7 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/**
- * How one alert of a body is handled: its destinations in one line, its facts, the decisions, each message. `isApart`: each message
- * on its own, also where several destinations get the same. `destinations`: their present state, to show where a message would not
- * arrive.
- */
+/** `isApart`: also equal messages one by one. `destinations`: their state, to show where a message cannot arrive. */
 export function explanationPanel(
   explanation: Explanation,
   { isApart = false, destinations = [] }: { isApart?: boolean; destinations?: readonly DestinationView[] } = {},
@@ -54,7 +50,6 @@ export function explanationPanel(
   ];
 }
 
-/** The result of a route or a mute for an alert, in words. */
 export const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
   nothing: ["nothing", "off"],
   deliver: ["deliver", "good"],
@@ -68,7 +63,6 @@ export const resultWords: Record<RoutingPart["result"], readonly [words: string,
   not_matched: ["not matched", "off"],
 };
 
-/** Each route's decision with its reason. */
 export const decisionsTable = (
   decisions: readonly Pick<Decision, "route" | "result" | "destination" | "reason">[],
 ): Section | false =>
@@ -120,7 +114,6 @@ function restOf({ facts, fields }: Explanation): Fact[] {
   ];
 }
 
-/** The recipients, and when they get it. */
 function headOf(
   { destination, channel, recipients, state, reason, dueAt }: ExplainedDelivery,
   obstacle: string | undefined,
@@ -146,14 +139,12 @@ function obstacleAt(destination: DestinationView | undefined): string | undefine
   return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
 }
 
-/** The typed text, kept for another try. */
 export interface TypedBody {
   body: string;
-  /** Empty: the account's hook. */
   source: string;
 }
 
-/** A form that tries a body. @param sources their names */
+/** @param sources their names */
 export function tryBodyPanel(sources: readonly string[], typed: TypedBody): Section {
   const source = {
     name: "source",

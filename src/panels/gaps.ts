@@ -14,7 +14,6 @@ import { emptyOf, type Panel, paragraph, say, type Tone, tableOf, titledFacts } 
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
-/** The missing alerts of one look. */
 export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
   const { since, until, checkedAt, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
   const summary = summarizeGaps(report);

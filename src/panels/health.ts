@@ -5,7 +5,7 @@ import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { actOn, resendTo } from "./destinations.ts";
 import { type Action, type Cell, joined, type Panel, say, type Tone } from "./panel.ts";
 
-/** One line on the state where no trouble is known. It is green only where each part was looked at and works. */
+/** Green only where each part was looked at and works. */
 export function describeHealth({ destinations, watches, lastAlertAt }: HealthView): { tone: Tone; text: Cell } {
   const parts = [describeDestinations(destinations), describeAccounts(watches), describeLast(lastAlertAt)];
   const tone = (["busy", "off"] as const).find((one) => parts.some((part) => part.tone === one)) ?? "good";
@@ -75,7 +75,7 @@ const explained = {
   canary: ["Why", "/silence#canary-title"],
 } as const;
 
-/** The actions of a person against the trouble, the most helpful first. */
+/** A person's actions against the trouble, the most helpful first. */
 export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canPutBack }: Trouble): Action[] {
   const card = (label: string): Action => ({ label, about: name, link: `/destinations#${cardIdOf(name)}` });
   const test = actOn(name, "Test", "test", { about: `send one message to ${name}` });
@@ -128,7 +128,6 @@ function pageOfWatch(name: string): string {
   return name.startsWith("gaps:") ? `/gaps?source=${encodeURIComponent(name.slice(5))}` : "/setup#watches-title";
 }
 
-/** The line in a terminal: the state, or the worst trouble and its cure. */
 export function healthPanel(health: HealthView): Panel {
   const [trouble] = health.troubles;
   if (trouble === undefined) {

@@ -29,13 +29,12 @@ const urgencyTones: Readonly<Record<string, Tone>> = {
   resolved: "good",
 };
 
-/** A severity or a status in its colour. */
 export function urgencyCell(word: string | null): Cell {
   const tone = urgencyTones[word ?? ""];
   return tone === undefined ? (word ?? undefined) : { chip: word ?? "", tone };
 }
 
-/** The destinations, with names and reasons of failures: `6 sent, 1 failed: ops (chat not found)`. */
+/** `6 sent, 1 failed: ops (chat not found)`. */
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
   if (none !== undefined) return none.words;
@@ -47,7 +46,6 @@ export function describeDeliveries(alert: Whereabouts): string {
   return parts.join(", ");
 }
 
-/** Final states come before open ones. */
 const isOpen = (state: DeliveryState) => !isSettled({ state });
 const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
 
@@ -71,7 +69,7 @@ export function toneOfOutcome(alert: Whereabouts): Tone {
 /** In a narrower terminal a table leaves the titles no room. */
 const leastTableWidth = 120;
 
-/** One page of the log, newest first. `isFiltered`: the log has more alerts. `width`: of the terminal. */
+/** Newest first. `isFiltered`: the log has more alerts. `width`: of the terminal. */
 export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, width?: number): Panel {
   if (alerts.length === 0) {
     if (isFiltered) return [paragraph`No alert fits these filters.`];

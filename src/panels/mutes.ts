@@ -23,7 +23,6 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/** The durations that a form offers. */
 export const muteDurations = [
   ["30m", "30 minutes"],
   ["1h", "1 hour"],
@@ -52,20 +51,18 @@ export function matchesNothing({ matched, looked }: Pick<MutePreview, "matched" 
   return matched === 0 && looked > 0;
 }
 
-/** The effect that a mute would have had, where it is known. */
 export function previewNote(preview: MutePreview | undefined): Section | undefined {
   if (preview === undefined) return undefined;
   const text = { words: describePreview(preview) };
   return matchesNothing(preview) ? { kind: "note", note: "warning", text } : { kind: "text", text };
 }
 
-/** The chosen and typed values of a mute that is not made yet. */
 export interface WrittenMute {
   for: string;
   reason: string;
 }
 
-/** The form of a mute: `what` it mutes, then its end, the same for all. Enter mutes, like the first button. */
+/** The form of a mute: `what` it mutes, then its end. Enter mutes, like the first button. */
 export function muteAct(
   post: string,
   what: readonly (Input | Choices)[],
@@ -106,9 +103,7 @@ const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "se
 
 /** The content of an alert's form for a mute. */
 export interface MuteChoice {
-  /** The names of the ticked facts. */
   chosen: string[];
-  /** The effect that it would have had. Absent when it is unknown. */
   preview?: MutePreview;
   /** The form is open, with these typed values. */
   written?: WrittenMute;
@@ -117,13 +112,9 @@ export interface MuteChoice {
 /** The option for an end of the mute instead of a duration. */
 export const endWhenOver = ["over", "until it is over"] as const;
 
-/** Ticked at first. */
 export const likeByDefault: string[] = ["alertKey"];
 
-/**
- * The chosen facts of an alert as a `match`: the form sends only names, and the values are the stored ones. `equals` takes the
- * value literally, whatever it looks like.
- */
+/** The form sends only names of facts, and the values are the stored ones. `equals` takes a value literally. */
 export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, { equals: string }> {
   return Object.fromEntries(
     likeness.flatMap((field) => {
@@ -159,7 +150,6 @@ const releaseCell = ({ id, reason }: MuteView): Cell => ({
   act: { label: "Release", about: `what was held back for: ${reason}`, link: `/resend?mute=${id}`, isButton: true },
 });
 
-/** The present and coming mutes, and the past ones folded away. */
 export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const inState = (wanted: MuteView["state"]) => mutes.filter(({ state }) => state === wanted);
   const current = [...inState("active"), ...inState("coming"), ...inState("disabled")];
@@ -211,7 +201,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
   );
 }
 
-/** The view after a mute was made. `preview` undefined: the log could not be read. */
+/** @param preview undefined: the log could not be read */
 export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePreview | undefined): Panel {
   return [
     noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,
@@ -231,7 +221,6 @@ export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePrevi
   ];
 }
 
-/** The effect of a mute that is not made yet. */
 export function triedMutePanel(matchers: readonly Matcher[], preview: MutePreview): Section {
   return factsOf([
     ["would silence", matchersCell(matchers)],

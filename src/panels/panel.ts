@@ -15,13 +15,11 @@ export type Cell =
   | { words: string }
   /** The time, and how long ago or ahead it is. `isComing`: a passed time reads `now`. */
   | { at: number; isComing?: boolean }
-  /** How long ago or ahead the time is. */
   | { age: number; isComing?: boolean }
   /** `since 21:42 UTC`, for a state that lasts. */
   | { since: number }
   /** `14:02:05`, where the day is shown nearby. */
   | { clock: number }
-  /** A number with its digits as sent. */
   | { amount: string; unit?: string }
   | { chip: string; tone: Tone }
   | { code: string }
@@ -41,7 +39,6 @@ export interface Column {
   keep?: boolean;
   /** Left out where all of its cells are empty. Default false. */
   optional?: boolean;
-  /** Default: on both. A terminal has less room, and its reader copies ids. */
   where?: "page" | "terminal";
 }
 
@@ -49,7 +46,6 @@ interface SectionHead {
   title?: Cell;
   /** The target of links to it: to the title, or to the folded part. */
   id?: string;
-  /** Default: on both. */
   where?: "page" | "terminal";
 }
 
@@ -61,17 +57,14 @@ export type Section = SectionHead &
     /** `ids`: the targets of links to the rows on the page. */
     | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[]; ids?: readonly string[] }
     | { kind: "list"; items: readonly Cell[] }
-    /** The result of an action, or a trouble. */
     | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
-    /** Nothing to show, and what to do. */
     | { kind: "empty"; empty: Cell; text?: Cell }
     /** `intro` is for the page. `isOpen`: a card takes more than a line in a terminal. */
     | { kind: "cards"; intro?: Cell; isOpen?: boolean; cards: readonly Card[] }
     /** `isTrouble`: in a box. */
     | { kind: "group"; isTrouble?: boolean; panel: Panel }
-    /** The text as it came, line by line. `isBytes`: columns that are never broken. `canCopy`: with a button to copy it. */
+    /** The text as it came. `isBytes`: columns that are never broken. `canCopy`: with a button to copy it. */
     | { kind: "block"; text: string; blockId?: string; isBytes?: boolean; canCopy?: boolean }
-    /** The number of each kind, and a link to its list. */
     | { kind: "counts"; counts: readonly { count: number; words: string; tone: Tone; link: string }[] }
     /** The texts of a message, one for each part, and its recipients. Open on the page. A terminal cuts long texts. */
     | { kind: "messages"; to: readonly Cell[]; texts: readonly string[] }
@@ -117,13 +110,10 @@ export interface Action {
   command?: string;
 }
 
-/** A field to fill in before an action. */
 export interface Input {
   name: string;
   label: string;
-  /** The first value. */
   value?: string;
-  /** The values to choose from. */
   options?: readonly (readonly [value: string, words: string])[];
   /** Height of a field of several lines. Default: one line. */
   lines?: number;
@@ -137,12 +127,11 @@ export interface Choices {
   choices: readonly { value: string; text: Cell; isChosen: boolean }[];
 }
 
-/** A sentence: the words are ours, and the cells between them may come from a stranger. A line break in the code is a space. */
+/** The words are ours, and the cells between them may come from a stranger. A line break in the code is a space. */
 export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
   return words.flatMap((text, index): Cell[] => [{ words: text.replace(/\n\s*/g, " ") }, cells[index]]);
 }
 
-/** Joins cells with our words between them. */
 export function joined(words: string, cells: readonly Cell[]): Cell {
   return cells.flatMap((cell, index): Cell[] => [index > 0 && { words }, cell]);
 }
@@ -162,10 +151,7 @@ export const noteFailed = tag((text) => ({ kind: "note", note: "failed", text })
 
 type Take<Row> = (row: Row) => Cell;
 
-/**
- * Makes a table from a function for each column. An empty column is left out. A column of numbers is aligned right. `keep`: see
- * `Column`. Default: the first.
- */
+/** An empty column is left out. A column of numbers is aligned right. `keep`: see `Column`. Default: the first. */
 export function tableOf<Row>(
   rows: readonly Row[],
   columns: Readonly<Record<string, Take<Row> | (Omit<Column, "title"> & { of: Take<Row> })>>,
@@ -187,30 +173,24 @@ interface TableOptions extends SectionHead {
   ids?: readonly string[];
 }
 
-/** A list of facts without a title. */
 export const factsOf = (rows: readonly Fact[]): Section => ({ kind: "facts", rows });
 
-/** Facts under a title. */
 export const titledFacts = (head: SectionHead, rows: readonly Fact[]): Section => ({ ...head, kind: "facts", rows });
 
-/** Sections under one title. */
 export const groupOf = (head: SectionHead & { isTrouble?: boolean }, panel: Panel): Section => ({
   ...head,
   kind: "group",
   panel,
 });
 
-/** Sections that are folded away. */
 export const foldOf = (head: SectionHead & { summary: Cell; command?: string }, panel: Panel): Section => ({
   ...head,
   kind: "fold",
   panel,
 });
 
-/** Actions, side by side. */
 export const actsOf = (...acts: (Action | false | undefined)[]): Section => ({ kind: "acts", acts });
 
-/** Nothing to show, and what to do. */
 export const emptyOf = (empty: Cell, text?: Cell): Section => ({ kind: "empty", empty, text });
 
 export function isNothing(cell: Cell): boolean {

@@ -20,7 +20,7 @@ import {
   tableOf,
 } from "./panel.ts";
 
-/** Requests whose sender failed the check of its source. `sources`: those that may have refused one, where they are known. */
+/** @param sources those that may have refused one, where they are known */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
   const isUnchecked = sources?.every(({ checks }) => checks.length === 0);
   return [
@@ -90,7 +90,6 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
 const mostNamed = 20;
 const linkTo = (alertId: string): Cell => ({ link: `/alerts/${alertId}`, text: alertId });
 
-/** One refused request, without its headers and its body. */
 export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
   const { id, source, receivedAt, detail, reason, address, items, released } = refused;
   return [
@@ -128,7 +127,6 @@ const mostShown = 4_000;
 const longestName = 40;
 const longestValue = 300;
 
-/** One refused request for a terminal, with its headers and its body as received. */
 export function refusedDetailPanel(refused: Omit<RefusedDetail, "body">, body: Buffer): Panel {
   return [
     ...refusedPanel(refused),

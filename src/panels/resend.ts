@@ -4,7 +4,7 @@ import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
 import { type Action, actsOf, type Cell, emptyOf, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
-/** The deliveries that a resend or a release includes, and the others. `acts`: possible actions. `isNone`: none is possible. */
+/** The deliveries that a resend or a release includes, and the others. `isNone`: no action is possible. */
 export function failedPanel(
   { destinations, over }: ResendPreview,
   now: number,
@@ -58,7 +58,7 @@ function describeFailed(failed: FailedAtDestination, now: number): Cell {
   ];
 }
 
-/** The result of a resend. `isRelease`: of deliveries that a mute has held back. */
+/** `isRelease`: of deliveries that a mute has held back. */
 export function resentPanel({ resent, left }: ResendResult, isRelease = false): Panel {
   const how = isRelease ? ", marked as late" : ' again, marked "Resent"';
   return [

@@ -1,6 +1,6 @@
 import { groupOf, paragraph, type Section } from "./panel.ts";
 
-/** Shows how to try an address. `isRevealed`: the address contains its secret. */
+/** `isRevealed`: the address contains its secret. */
 export function tryPanel(hookUrl: string, { isRevealed }: { isRevealed: boolean }): Section {
   const alert = `{"title":"USDC TVL 24.3 M, below 25 M","severity":"critical"}`;
   return groupOf({ title: "Try it", id: "try-title" }, [

@@ -2,7 +2,7 @@ import type { ShapeKindView, ShapePlaceView, ShapesView } from "../contract/oper
 import { countOf } from "../ground/text/count-of.ts";
 import { emptyOf, foldOf, groupOf, noteWarning, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
-/** The parts of alerts' payloads: for each kind the places that are read, and the rest folded away. */
+/** For each kind the places that are read, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {
   return [
     kinds.length === 0 && emptyOf("No alert with a payload has arrived yet", say`Plain texts have no shape.`),

@@ -3,7 +3,6 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { muteDurations } from "./mutes.ts";
 import { actsOf, type Card, type Cell, factsOf, type Panel, say, type Tone } from "./panel.ts";
 
-/** Each watch over missing alerts, and the test that Tocsin sends to itself. */
 export function silencePanel(watches: StatusView["silence"], canary: CanaryView | undefined): Panel {
   return [
     watches.length > 0 && { kind: "cards", title: "Watches of silence", cards: watches.map(watchCard) },

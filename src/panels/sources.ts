@@ -17,7 +17,7 @@ export interface KnownSource {
   view?: SourceView;
 }
 
-/** Named hooks, in the order of the configuration. `isOpen`: a terminal gives each line a row of its own. */
+/** In the order of the configuration. `isOpen`: a terminal gives each fact a row of its own. */
 export function sourcesPanel(sources: readonly KnownSource[], { isOpen = false } = {}): Section | false {
   if (sources.length === 0) return false;
   return {

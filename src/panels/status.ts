@@ -10,16 +10,13 @@ import { watchesPanel } from "./watches.ts";
 export interface RelayStatus extends KnownStatus {
   running: boolean;
   ready: boolean;
-  /** The address that was asked. */
   url: string;
   publicUrl?: string;
-  /** The address of the hook, without its secret. */
   hook: string;
-  /** Absent with PostgreSQL. */
   dataDir?: string;
   /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
   database?: string;
-  /** The mistakes in the configuration file here, each with its line. Absent: the file has none, or the relay is elsewhere. */
+  /** The mistakes in the configuration file here. Absent: the file has none, or the relay is elsewhere. */
   mistakes?: readonly string[];
   /** The version of the command that asks. */
   version: string;
@@ -27,7 +24,7 @@ export interface RelayStatus extends KnownStatus {
 
 const noAccount = { serviceConfigured: false, canPutBack: false };
 
-/** The state for a terminal: troubles first, the destinations last. */
+/** For a terminal: troubles first, the destinations last. */
 export function statusPanel(status: RelayStatus): Panel {
   const { running, relay, canary, alerts, mistakes = [], account = noAccount } = status;
   const { destinations = [], troubles = [], watches = [], silence = [], sources = [] } = status;

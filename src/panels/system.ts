@@ -27,7 +27,7 @@ export type KnownStatus = Partial<Omit<StatusView, "disk">> & {
   disk?: Omit<StatusView["disk"], "full"> & { full?: boolean };
 };
 
-/** The state of the relay and its machine. `system`: facts that the relay gives only to its own page. */
+/** @param system facts that the relay gives only to its own page */
 export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
   const { relay, relays = [], alerts, queue, disk, retention, account, spool } = status;
   return [
@@ -146,7 +146,6 @@ function describeForecast(growth: SystemView["growth"], isKnown: boolean): strin
   return fullInDays < 1 ? "full within a day" : `full in about ${groupThousands(fullInDays)} days`;
 }
 
-/** The relays on this log, and the work of each. */
 function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearing"]): Section {
   const heard = hearing === undefined ? undefined : say`Relays hear of each other ${describeHearing(hearing)}.`;
   const isAlone = relays.length < 2;

@@ -16,10 +16,7 @@ interface DirectTest {
   deliveries: readonly Delivery[];
 }
 
-/**
- * The result of a test that was sent directly to destinations, a note for each recipient.
- * @param definedAt where a destination is configured
- */
+/** A note for each recipient of a direct test. @param definedAt where a destination is configured */
 export function testPanel(test: DirectTest, definedAt: (destination: string) => string | undefined): Panel {
   return [
     ...test.deliveries.map((delivery) => outcomeNote(test, delivery, definedAt(delivery.destination))),

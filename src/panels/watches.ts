@@ -3,7 +3,7 @@ import type { WatchVerdict } from "../core/ports/watch.ts";
 import { sentence } from "../ground/text/plain-text.ts";
 import { actsOf, type Card, type Fact, factsOf, groupOf, noteDone, type Section, type Tone } from "./panel.ts";
 
-/** The one rule for the colours of watches: green only where something was looked at and is in order. */
+/** Green only where something was looked at and is in order. */
 export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
 
 const verdictWords: Record<WatchVerdict, string> = {
@@ -13,13 +13,12 @@ const verdictWords: Record<WatchVerdict, string> = {
   idle: "idle",
 };
 
-/** The results of putting an account's outputs back. */
 export const putBackWords = {
   "put-back": "Put back, and read back: the account sends here again.",
   unchanged: "Nothing had to be put back.",
 } as const;
 
-/** The watches of the relay, with the known facts of each account. `done`: the result of the last action. */
+/** @param done the result of the last action */
 export function watchesPanel(
   { watches, account, sources }: Pick<StatusView, "watches" | "account" | "sources">,
   done?: keyof typeof putBackWords,
@@ -74,7 +73,7 @@ function accountFacts(answer: NonNullable<Account["answer"]>): Fact[] {
   ];
 }
 
-/** Where an account sends, in words on the relation of the address to this relay. */
+/** Where an account sends, by the relation of the address to this relay. */
 export const targetWords: Record<
   NonNullable<NonNullable<Account["answer"]>["webhook"]>,
   (address: string) => string

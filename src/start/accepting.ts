@@ -24,26 +24,23 @@ export interface AcceptingOptions {
   secrets: ServerSecrets | (() => Promise<ServerSecrets>);
   /** `hide`: later lines must not contain these texts. */
   log: Log & { hide?(secrets: readonly string[]): void };
-  /** See `ListenOptions`. */
   listenFd?: number;
   /** The listener of the former relay of this process, which holds new connections. Default: a new one is opened. */
   listener?: Listener;
   /** Default: the machine's clock, adjusted to the store's. */
   clock?: Clock;
-  /** Ends the wait at the start for a database that is away. The start then rejects with `cancelled`. Default: no end. */
+  /** Ends the wait at the start for a database that is away: the start rejects with `cancelled`. Default: no end. */
   stop?: AbortSignal;
   /** The relay cannot continue (its database thread has ended), and must be stopped and started anew. */
   onFailed?: (error: Error) => void;
-  /** See `DatabaseThreadOptions`. */
   storeThreadEntry?: URL;
 }
 
 export type Accepting = Awaited<ReturnType<typeof startAccepting>>;
 
 /**
- * Starts the parts between a start and the first 202, and no others. First the spool and the door, which need no store. Then the
- * store, which may be away, and the secrets in it. Last the socket, or at once when the store has to be waited for.
- *
+ * First the spool and the door, which need no store. Then the store and its secrets. Last the socket, or at once when
+ * the store has to be waited for.
  * @param undo gets a function that ends each part, as soon as the part exists
  * @throws AppError: the error of a part that cannot be opened, or `cancelled`
  */
@@ -117,13 +114,10 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     relayId,
     clock,
     newId,
-    /** The log of the whole relay. */
     log,
-    /** Closed after the store. */
     awayLog,
     secrets,
     hookSecrets,
-    /** The proxies that are trusted to name the client's address. */
     proxies,
     store,
     /** The health of the store when it was opened. Absent: it was not read. */
@@ -132,13 +126,10 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     spool,
     door,
     server,
-    /** From now on requests of senders go through this inbox. */
     acceptThrough(one: Inbox): void {
       inbox = one;
     },
-    /** The port on this machine. */
     port,
-    /** The local address, e.g. `http://127.0.0.1:8080`. */
     localUrl,
     /** The address for the outside, or the local address when none is configured. */
     publicUrl: config.server.publicUrl ?? localUrl,
@@ -169,7 +160,7 @@ function prepareListening(
   };
 }
 
-/** The door of this configuration. Until the store is open, an unknown secret is not counted as a wrong one. */
+/** Until the store is open, an unknown secret is not counted as a wrong one. */
 function openDoor(
   { intake, webhookSecret, sources }: Config,
   deps: DoorDeps,
@@ -250,7 +241,7 @@ interface HookSecretsDeps {
 
 const ofAccount = "webhook-secret";
 
-/** The secrets that the hooks accept now. Gives the door the known ones at the start, and the new ones while the poll runs. */
+/** Gives the door the known secrets at the start, and new ones while the poll runs. */
 function openHookSecrets(
   { webhookSecret: given, sources }: Pick<Config, "webhookSecret" | "sources">,
   known: ServerSecrets,
@@ -282,7 +273,7 @@ function openHookSecrets(
   const made = new Map([...taken].filter(([name]) => !isGiven(name)));
 
   return {
-    /** The secrets of a source's hook, or of the hook without a name, the current one first. None for an unknown name. */
+    /** The secrets of a source's hook, or of the account's, the current one first. None for an unknown name. */
     of: (source?: string): readonly Secret[] => taken.get(source === undefined ? ofAccount : `source-${source}`) ?? [],
     /** Finds secrets that another process has made since. Absent: the configuration gives all. */
     poll: made.size === 0 ? undefined : followSecrets(kept, made, take, { clock, log }),

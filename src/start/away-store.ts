@@ -7,7 +7,6 @@ import type { Listener } from "../http/listen.ts";
 export interface AwayLogDeps {
   log: Log;
   clock: Clock;
-  /** Requests that were refused so far. */
   refused(): number;
   /** Alerts that wait in the spool. Undefined: no spool is configured. */
   spooled(): number | undefined;
@@ -22,7 +21,6 @@ interface Away {
   storedSince?: number;
   summedUpAt: number;
   refusedBefore: number;
-  /** The number of lines that were left out, by event. */
   leftOut: Record<string, number>;
   /** Refused requests by their source. `hook` is the account's. */
   refusedOf: Record<string, number>;
@@ -36,10 +34,9 @@ const settlesAgainMs = 30_000;
 const mostReasons = 50;
 
 /**
- * While the database is away each question fails, with each alert or each second: a hundred equal lines a minute, on a disk that
- * may be small. One line is logged at the beginning (`store.away`). One each 30 seconds has the numbers of lines left out and of
- * requests refused so far (`store.still_away`). One is logged at the end (`store.back`). A line whose `error` has another reason is
- * kept.
+ * Each question to a database that is away fails: a hundred equal lines a minute. One line is logged at the beginning
+ * (`store.away`), one each 30 seconds with numbers (`store.still_away`), and one at the end (`store.back`). A line
+ * whose `error` has another reason is kept.
  */
 export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   let away: Away | undefined;
@@ -58,7 +55,6 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
     away.refusedOf[source] = (away.refusedOf[source] ?? 0) + 1;
   };
 
-  /** The counts of the whole time away. */
   function sumUp({ since, refusedBefore, refusedOf, leftOut }: Away, until = clock.now()): Record<string, unknown> {
     const awayMs = Math.round(until - since);
     const count = refused() - refusedBefore;
@@ -89,7 +85,6 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
   return {
     /** The log of the whole relay. A line that only repeats the known reason is logged as `debug`. */
     log: { debug: log.debug, info: pass("info"), warn: pass("warn"), error: pass("error") },
-    /** Notes that the store is away for this reason. */
     noteAway({ message, hint }: AppError): void {
       if (isClosed) return;
       if (away === undefined) {
@@ -103,7 +98,6 @@ export function createAwayLog({ log, clock, refused, spooled }: AwayLogDeps) {
       away.reasons.delete(message);
       if (away.reasons.size < mostReasons) away.reasons.add(message);
     },
-    /** Notes that something was stored. */
     noteStored(): void {
       if (away !== undefined) away.storedSince ??= clock.now();
     },
@@ -122,13 +116,11 @@ function repeats({ reasons }: Away, error: unknown): boolean {
 }
 
 export interface AwaitStoreOptions<T> {
-  /** Opens the store. */
   open(): Promise<T>;
   /** Called once, when the store cannot be opened now and may be later: from then on the hook is answered. */
   listen(): Promise<Listener>;
   /** The alerts that wait meanwhile. Undefined: alerts are answered 503. */
   spool?: () => SpoolView;
-  /** Ends the wait. */
   stop: AbortSignal;
   clock: Clock;
   log: Log;
@@ -138,11 +130,9 @@ const shortestPauseMs = 500;
 const longestPauseMs = 5_000;
 
 /**
- * Opens the store. Where waiting may help (the error has a `retryAfterMs`), it waits as long as needed: the database may start
- * later, or be in a failover. Meanwhile the hook answers, probes show a relay that lives and is not ready, and all other paths name
- * the reason. A mistake in address, user or settings ends the start at once. A mistake that only shows after a wait is logged and
- * waited for too, since senders are then being answered.
- *
+ * Opens the store, and waits where waiting may help (the error has a `retryAfterMs`). Meanwhile the hook answers, and
+ * probes show a relay that is not ready. A mistake in address, user or settings ends the start at once. After a wait it
+ * is only logged, since senders are then being answered.
  * @throws the error of `open`. AppError `cancelled` when it was stopped.
  */
 export async function awaitStore<T>(options: AwaitStoreOptions<T>): Promise<T> {

@@ -8,11 +8,8 @@ export interface HidingLog extends Log {
 }
 
 /**
- * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile field stays
- * within its line. U+2028 and U+2029 are escaped as well.
- *
- * @param level pino's levels, and `silent`
- * @param stream default: standard error, since standard output is for the result of a command
+ * One JSON line an event: `{"level","time","event",…}`. Escapes keep a hostile field within its line.
+ * @param level pino's levels, and `silent` @param stream default: standard error
  */
 export function createLog(level: string, stream: DestinationStream = openStandardError()): HidingLog {
   const hidden = new Set<string>();
@@ -45,10 +42,7 @@ export function createLog(level: string, stream: DestinationStream = openStandar
 /** The most bytes of unwritten lines that are kept. Later lines are dropped. */
 const mostUnwritten = 1024 * 1024;
 
-/**
- * A log that cannot be written (a full disk, a closed terminal) must not end the process, as an error without a listener would.
- * Unwritten lines are tried again with each new line.
- */
+/** An error without a listener would end the process, as on a full disk. Later lines try the unwritten ones again. */
 function openStandardError(): DestinationStream {
   const stream = destination({ fd: 2, sync: true, maxLength: mostUnwritten });
   stream.on("error", () => {});

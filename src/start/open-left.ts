@@ -16,7 +16,6 @@ import { learnsNames } from "./open-market.ts";
 export type LeftLog = Awaited<ReturnType<typeof openLeft>>;
 
 export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
-  /** The address of the relay's pages. */
   publicUrl: string;
   /** The account whose records are compared with the log. Throws where no account is known. */
   accountOf(source?: string): UpstreamAccess;
@@ -24,10 +23,7 @@ export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
   signal: AbortSignal;
 }
 
-/**
- * The routes of the API that the log of a stopped relay can answer. Read only.
- * @throws as `openReadOnly` does
- */
+/** The routes that the log of a stopped relay can answer. Read only. @throws as `openReadOnly` does */
 export async function openLeft(config: Config, options: LeftLogOptions) {
   const store = await openReadOnly(config);
   const answers = createLogAnswers({
@@ -46,7 +42,6 @@ export async function openLeft(config: Config, options: LeftLogOptions) {
   return { answers, store, close: () => store.close() };
 }
 
-/** Asks the service as the relay would, without notices. */
 function createLeftGapCheck(
   store: ReadOnlyStore,
   { retention }: Config,
@@ -70,10 +65,7 @@ function createLeftGapCheck(
   };
 }
 
-/**
- * The part of the relay's status that its log has. Only a running relay knows whether new alerts are refused for lack of room.
- * @throws as `openReadOnly` does
- */
+/** Only a running relay knows whether new alerts are refused for lack of room. @throws as `openReadOnly` does */
 export async function readLeftStatus(config: Config, now: Now) {
   const store = await openReadOnly(config);
   try {
@@ -93,10 +85,7 @@ async function viewLeft(store: ReadOnlyStore, { rules }: Config, now: Now): Prom
   return viewDestinations(states, await store.countByDestination());
 }
 
-/**
- * The names that the relay here has learned, from its database, whether it runs or not. None where it learns none or they cannot be
- * read: the alert is shown without names.
- */
+/** The names that the relay here has learned. None where they cannot be read: the alert is shown without names. */
 export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
   const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };
   return learnsNames(config) ? readTokenNames(store).catch(() => none) : none;

@@ -18,15 +18,14 @@ export interface MarketDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** The time limit of each call, with the wait for other calls. Default 2.5 s, and 10 s for names, for which nobody waits. */
+  /** With the wait for other calls. Default 2.5 s, and 10 s for names, for which nobody waits. */
   timeLimitMs?: number;
 }
 
 export type Market = Awaited<ReturnType<typeof openMarket>>;
 
-/** The most calls for pool states, and for tickers: each has a budget of its own. */
+/** For pool states, and for tickers: each has a budget of its own. */
 const mostPricesAnHour = 60;
-/** Calls of /tokens, each for many names. */
 const mostTokenCallsAnHour = 60;
 const mostTokensAtOnce = 50;
 const mostPoolNamesAnHour = 30;
@@ -36,7 +35,7 @@ export function learnsNames({ upstream, market, watch }: Pick<Config, "upstream"
   return upstream.alerting !== undefined && watch.enabled && market.symbols;
 }
 
-/** The questions to the service that only decorate messages and pages. Each is asked once for all that show the answer. */
+/** The questions that only decorate messages and pages. Each is asked once for all that show the answer. */
 export async function openMarket(
   { upstream, market, watch, sources }: Pick<Config, "upstream" | "market" | "watch" | "sources">,
   deps: MarketDeps,
@@ -91,9 +90,8 @@ export async function openMarket(
     histories,
     /** Absent as well where the configuration wants none. */
     context,
-    /** Absent, too, where the configuration wants no names. */
+    /** Absent as well where the configuration wants no names. */
     names,
-    /** The views of the interfaces that are asked. */
     views: () => [
       view("alerting", histories.calls(), names?.calls("token")),
       ...(pricing ? [view("pricing", prices?.pools.calls(), prices?.tickers.calls(), names?.calls("pool"))] : []),

@@ -18,7 +18,6 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   relaying: Relaying;
 }
 
-/** All actions of people on this relay, over its running parts. */
 export function openOperations(
   { rules, sources, intake, server, upstream, retention }: Config,
   { accepting, relaying, ...deps }: OpenOperationsDeps,

@@ -18,7 +18,7 @@ export interface PicturesDeps {
   notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
   /** The destinations whose messages may have a picture. */
   destinations: readonly string[];
-  /** The address from which programs that show messages fetch pictures. Undefined: they cannot fetch any. */
+  /** The address from which vendors and apps fetch pictures. Undefined: they cannot fetch any. */
   publicUrl?: string;
   /** Absent: no market-data service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
@@ -38,16 +38,14 @@ const aheadMs = 10_000;
 
 export interface RelayPicturesDeps extends Pick<Common, "store" | "clock" | "log"> {
   isShared: PictureNotesDeps["isShared"];
-  /** Called when the first picture is drawn. */
   openMarket(): Promise<Market>;
   adminToken: Secret;
-  /** The relay's address on this machine, where the program that shows messages runs here too. Default: none. */
+  /** The relay's address on this machine, for apps on this machine. Default: none. */
   urlOnThisMachine?: string;
 }
 
 export type RelayPictures = ReturnType<typeof openPictures>;
 
-/** The pictures of a running relay, for the destinations of the configuration that want them. */
 export function openPictures({ rules, upstream, watch, server }: Config, deps: RelayPicturesDeps) {
   const { store, isShared, openMarket, adminToken, clock, log } = deps;
   const destinations = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
@@ -67,9 +65,8 @@ export function openPictures({ rules, upstream, watch, server }: Config, deps: R
   return {
     ...pictures,
     notes,
-    /** Whether the records of a metric can be asked for. */
     haveRecords,
-    /** Whether programs that show messages can fetch pictures. */
+    /** Whether vendors and apps can fetch pictures. */
     areFetched: publicUrl !== undefined,
   };
 }
@@ -103,7 +100,7 @@ export function createPictures(deps: PicturesDeps) {
 
   return {
     draw,
-    /** The picture and the line for a message. Without a picture there is no line either. */
+    /** Without a picture there is no line either. */
     async illustrate(alertId: string, options: IllustrateOptions): ReturnType<Illustrate> {
       const { signal, deadlineMs } = options;
       const [picture, line] = await Promise.all([
@@ -112,10 +109,7 @@ export function createPictures(deps: PicturesDeps) {
       ]);
       return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
     },
-    /**
-     * The address of an alert's picture for the program that shows a message. Drawing starts now, so that the picture is ready when
-     * it is fetched. Undefined where pictures cannot be fetched, or when too many were asked for.
-     */
+    /** Starts the drawing at once. Undefined where pictures cannot be fetched, or after too many requests. */
     linkTo(alertId: string, { name: destination, timeZone }: { name: string; timeZone: string }): string | undefined {
       const { publicUrl, adminToken, clock } = deps;
       if (publicUrl === undefined || isClosed || !isInBudget(alertId)) return undefined;
@@ -125,12 +119,10 @@ export function createPictures(deps: PicturesDeps) {
       const tag = destinationTag(adminToken, destination);
       return pictureAddress(publicUrl, adminToken, clock.now(), { ...name, tag });
     },
-    /** For `WebDeps`. */
     noteFetched(alertId: string, tag: string): void {
       const destination = destinations.get(tag);
       if (destination !== undefined) deps.notes?.noteFetched({ destination, id: alertId });
     },
-    /** Undefined when it cannot be made now. */
     async toPng(svg: string): Promise<Uint8Array | undefined> {
       const result = await (await parts()).desk.draw(svg);
       return "png" in result ? result.png : undefined;

@@ -22,17 +22,15 @@ import { watches } from "../watch/watch.ts";
 import type { Common } from "./relaying.ts";
 
 export interface WatchesDeps extends Common {
-  /** See `Notifier.send`. */
   notify(facts: AlertFacts, watch?: WatchState, to?: string): Promise<void>;
-  /** Compares the configuration in force with the file on disk. */
   configuration: ConfigurationWatchDeps["configuration"];
   /** Other relays accept and route as well. */
   isShared: boolean;
-  /** Since when some relay has run on this store. Epoch milliseconds. */
+  /** Since when some relay has run on this store, epoch milliseconds. */
   ranSince(): number;
   /** The mutes that were made at run time and are in force now. */
   activeMutes(): Mute[];
-  /** The secrets that the door accepts now for a source's hook, or for the hook without a name, the current one first. */
+  /** The secrets that the door accepts now for a source's hook, or for the account's, the current one first. */
   hookSecrets(source?: string): readonly Secret[];
   /** What came to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
@@ -41,7 +39,6 @@ export interface WatchesDeps extends Common {
   readiness(): Promise<Readiness>;
   /** Requests that the door could not store since this relay started. */
   countStoreRefused(): number;
-  /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
 }
 
@@ -125,15 +122,13 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   return {
     /** In the order in which people see them. */
     list,
-    /** The watches of accounts, by source. `undefined`: the account of the environment. */
+    /** Keyed by source. `undefined`: the account of the environment. */
     accounts,
-    /** The watches for missing alerts, by source in the same way. */
     gaps,
     shapes,
     /** Absent: no silence is reported. */
     silence,
     canary,
-    /** Until `stop` is aborted. Never rejects. */
     async run(stop: AbortSignal): Promise<void> {
       await Promise.all(duties.map((duty) => duty?.run(stop)));
     },
@@ -158,13 +153,12 @@ function describe(account: AccountWatch): string | undefined {
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
-/** How the relay asks a watched account. Undefined: the source has no watched account. Default: the account of the environment. */
+/** How the relay asks a watched account. Undefined: the source has none. Default: the account of the environment. */
 export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
   if (!watch.enabled) return undefined;
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
 }
 
-/** @param source the account's source. Default: the account of the environment */
 export async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
@@ -216,10 +210,7 @@ export async function lookAtStore(store: Pick<Administration, "health">): Promis
   }
 }
 
-/**
- * It has its own client, since it reads much more than the account watch and is in no hurry.
- * @param source the account's source. Default: the account of the environment
- */
+/** Has its own client, since it reads much more than the account watch and is in no hurry. */
 export async function openGaps(
   config: Config,
   deps: WatchesDeps,

@@ -14,7 +14,6 @@ export interface OpenWebDeps extends Pick<WebDeps, "operations" | "tokenCheck"> 
   relaying: Relaying;
 }
 
-/** Pages, API and event streams over the parts of this relay. */
 export async function openWeb({ rules, sources }: Config, deps: OpenWebDeps): Promise<Web> {
   const { accepting, relaying, ...given } = deps;
   const { store, secrets, hookSecrets, publicUrl, clock, newId, log } = accepting;

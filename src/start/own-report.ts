@@ -40,7 +40,7 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
   };
 }
 
-/** Secrets count as `***`. The place, the port and the log do not count, since they do not change what the relay does. */
+/** Secrets count as `***`. Place, port and log are left out, since they do not change what the relay does. */
 function hashOf({
   server: _server,
   dataDir: _dataDir,

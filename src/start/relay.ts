@@ -8,16 +8,12 @@ import type { Web } from "../web/web.ts";
 import { type Accepting, type AcceptingOptions, startAccepting } from "./accepting.ts";
 
 export interface RelayOptions extends AcceptingOptions {
-  /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
-  /** The view of the configuration against the file on disk. Default: the file is compared, and changes are not taken over. */
+  /** The configuration against the file on disk. Default: the file is compared, and changes are not taken over. */
   configuration?: FileInForce["view"];
-  /**
-   * Whether the program that shows messages runs on this machine, and may fetch pictures without https. Only for the demo, so the
-   * configuration has no such option. Default false.
-   */
+  /** Lets apps on this machine fetch pictures without https. Only for the demo. Default false. */
   picturesOnThisMachine?: boolean;
-  /** When the first relay of this process began. Epoch milliseconds. Default: this relay is the first. */
+  /** When the first relay of this process began, epoch milliseconds. Default: this relay is the first. */
   runsSince?: number;
 }
 
@@ -30,9 +26,9 @@ export type HandedOver = Required<Pick<RelayOptions, "listener" | "runsSince">>;
 
 export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
-/** The composition root: builds every room, gives each its dependencies, and connects signals to listeners. */
+/** Builds every room, gives each its dependencies, and connects signals to listeners. */
 export async function startRelay(options: RelayOptions) {
-  /** Functions that end the started parts, if another one does not start. A running part would keep the process alive. */
+  /** Functions that end the started parts, if another does not start: they would keep the process alive. */
   const undo: (() => unknown)[] = [];
   try {
     return await startParts(options, undo);
@@ -94,7 +90,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
         relaying.stop(isFollowed ? Math.min(handOverMs, shutdownMs) : shutdownMs),
       ]);
     } finally {
-      // Comes last, so that no alert is refused while it can be stored.
+      // Comes last, so no alert is refused while it can be stored.
       await (isFollowed ? server.hold() : server.close());
       await accepting.spool?.close();
       await store.close();
@@ -110,19 +106,16 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]) {
     store,
     secrets,
     /**
-     * Stops in this order: while other relays run, not ready and otherwise unchanged for `drainMs` → pages and API change nothing
-     * more, and event streams end → no new claims, calls in flight run until the deadline, the rest is aborted and recorded → no
-     * new connections, alerts under way are answered → checkpoint → closed. Until connections are closed, alerts are accepted and
-     * stored for the next start. A second call waits for the first.
+     * Stops in this order: while other relays run, not ready and otherwise unchanged for `drainMs` → pages and API
+     * change nothing more, and event streams end → no new claims, calls in flight run until the deadline, the rest is
+     * aborted and recorded → no new connections, alerts under way are answered → checkpoint → closed. Until connections
+     * are closed, alerts are accepted and stored for the next start. A second call waits for the first.
      */
     stop: (): Promise<void> => {
       stopped ??= stop(false);
       return stopped;
     },
-    /**
-     * The same for another relay of this process that follows at once. The listener, which it is given, holds new connections until
-     * then. Calls under way have `handOverMs` to end.
-     */
+    /** Stops for the next relay of this process. It gets the listener, which holds new connections until then. */
     async handOver(): Promise<HandedOver> {
       stopped ??= stop(true);
       await stopped;

@@ -28,7 +28,6 @@ import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
 
-/** The dependencies that nearly every part needs. */
 export interface Common extends Pick<Accepting, "store" | "publicUrl" | "clock" | "newId" | "log"> {
   random: Random;
 }
@@ -36,7 +35,6 @@ export interface Common extends Pick<Accepting, "store" | "publicUrl" | "clock" 
 export type Relaying = Awaited<ReturnType<typeof startRelaying>>;
 
 /**
- * Starts routing and delivering for accepted alerts, and the watches over both.
  * @param stopping ends what runs by itself: routing, watches, polls
  * @param undo gets a function that ends each part, as soon as the part exists
  */
@@ -141,8 +139,7 @@ export async function startRelaying(
 }
 
 /**
- * Connects signals to listeners. Event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and
- * secrets are looked at every second anyway, each lane every five, and lanes to take every ten.
+ * A signal may be lost: routing, mutes and secrets are looked at each second, lanes every five, new lanes every ten.
  */
 function listenToStore(
   { store, hookSecrets }: Pick<Accepting, "store" | "hookSecrets">,
@@ -181,14 +178,10 @@ interface DeliveringDeps extends Common, Pick<EngineDeps, "self" | "report"> {
   processing: Processing;
   pictures: RelayPictures;
   nameOf: NameOf;
-  /** The mutes that were made at run time. */
   activeMutes(): Mute[];
 }
 
-/**
- * Opens a channel to each destination, and starts the engine over them.
- * @param undo gets a function that ends each part, as soon as the part exists
- */
+/** @param undo gets a function that ends each part, as soon as the part exists */
 async function startDelivering(
   { rules, delivery: settings, dataDir }: Config,
   { processing, pictures, nameOf, activeMutes, ...deps }: DeliveringDeps,

@@ -6,19 +6,16 @@ import { errorText } from "../ground/text/error-text.ts";
 import { type HandedOver, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 
 export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
-  /** The configuration that was read from the disk. */
   first: Config;
   /** Makes a configuration of another text of its file. Throws as `loadConfig` does. */
   load(fileText: string): Config;
   /** The secrets of the environment and of `sources`. Missing ones are made. */
   secretsOf(config: Config): Promise<ServerSecrets>;
-  /** Calls the listener at each signal to take over a changed file. Default: no signal. The file is also read every two seconds. */
+  /** Calls the listener at each signal to take over a changed file. Default: the file is read every two seconds. */
   onTakeOver?(listener: () => void): void;
-  /** Hears of each configuration before it comes into force. */
+  /** Called before a configuration comes into force. */
   onConfig(config: Config): void;
-  /** Hears of the first relay once it listens. */
   onStarted(relay: Relay, config: Config): Promise<void>;
-  /** Aborted when the relay is to end in order. */
   signal: AbortSignal;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -26,11 +23,10 @@ export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "p
 const lookEveryMs = 2_000;
 
 /**
- * Serves by the configuration on disk until `signal` is aborted, and then until the relay has stopped in order. A valid changed
- * file is taken over by another relay in this process. The former relay ends in order and hands over its listener, which holds new
- * connections meanwhile. Each alert is thus routed by one configuration (docs/adr/0022-changed-file.md). A file that is invalid, or
- * with which no relay starts, is refused, and the former configuration stays in force.
- *
+ * Serves by the configuration on disk until `signal` is aborted and the relay has stopped. A valid changed file is
+ * taken over by another relay in this process: the former one ends in order and hands over its listener, which holds
+ * new connections meanwhile. Each alert is thus routed by one configuration (docs/adr/0022-changed-file.md). An invalid
+ * file, or one with which no relay starts, is refused.
  * @throws the error of a first relay that does not start, or the reason why a relay cannot continue
  */
 export async function serveRelay(options: ServeOptions): Promise<void> {
@@ -91,7 +87,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   throw failed.signal.reason;
 }
 
-/** Follows the file on disk. @returns waits for the next configuration to take over. Undefined: the relay is to end */
+/** @returns waits for the next configuration to take over. Undefined: the relay is to end */
 function followFile(
   file: FileInForce,
   ended: AbortSignal,

@@ -31,7 +31,7 @@ export interface SharedWatchesDeps extends Omit<WatchesDeps, "notify" | "hooks" 
   engine: Pick<Engine, "duties" | "lookForLanes" | "notify" | "membership">;
   /** What came to the hooks of sources of this relay, by name. */
   hooks(): ReadonlyMap<string, HookReport>;
-  /** When this relay began. Epoch milliseconds. */
+  /** When this relay began, epoch milliseconds. */
   startedAt: number;
 }
 
@@ -43,13 +43,10 @@ const mostWaiting = 1_000;
 const mostAskedFor = 100;
 /** A report to the owner on an event at another relay. */
 interface Letter {
-  /** The source of the account that it is about. Absent: the account of the environment. */
+  /** The source of the account. Absent: the account of the environment. */
   source?: string;
-  /** The account's outputs were put back. */
   isPutBack?: true;
-  /** The result of a look at all seven days. */
   gaps?: GapReport;
-  /** The shapes of a request. */
   shapes?: ShapeNote;
 }
 
@@ -60,15 +57,13 @@ interface ShapeNote {
 }
 
 /**
- * The watches have one owner among the relays on a database: the holder of the lane of the duties. People get each notice once, and
- * the next owner knows the sent ones.
- *
+ * The watches have one owner among the relays on a database: the holder of the lane of the duties. People get each
+ * notice once, and the next owner knows the sent ones.
  *     the lane is held ──▶ opened from what is saved ──▶ run, and shown to the others ──lost, left──▶ ended
- *
- * The owner saves and sends everything under the fence of the lane: a frozen owner that wakes after another has taken over saves
- * and sends nothing more. It learns from the others what only they see. The log has the alerts that they have routed. Their reports
- * have what came to their hooks. Its mail has shapes, and the actions of people there. The others show what it has saved for them.
- * A relay that has the store alone holds the lane from start to stop, and saves nothing for others.
+ * The fence of the lane guards all that the owner saves and sends: a frozen owner that wakes after another has taken
+ * over changes nothing. The log has the alerts that other relays have routed. Their reports have what came to their
+ * hooks. Their mail has shapes, and the actions of people there. Other relays show what the owner has saved. A relay
+ * that has the store alone holds the lane from start to stop.
  */
 export class SharedWatches {
   readonly #config: Config;
@@ -77,14 +72,12 @@ export class SharedWatches {
   readonly #saved: ShownWatches;
   readonly #mail: Mailbox<Letter>;
   readonly #reading: Poll;
-  /** Present while this relay is the owner. */
   #own?: Watches;
   #opening?: Promise<void>;
   /** The views of the owner, as far as this relay knows them. */
   #shown: Shown = { at: 0, watches: [], silence: [], accounts: [] };
-  /** The results of looks that people asked this relay for, by source. */
+  /** The looks that people asked this relay for, by source. */
   readonly #checked = new Map<string | undefined, GapReport>();
-  /** Reports for the owner that are not sent yet. */
   #waiting: Letter[] = [];
   /** Shapes that the next relay that sees them is to describe. */
   #askedFor: string[] = [];
@@ -112,29 +105,27 @@ export class SharedWatches {
     this.#ranSince = deps.startedAt;
   }
 
-  /** The watches in the order in which people see them. Page, API, metrics and status all show these. */
+  /** In the order in which people see them. Page, API, metrics and status all show these. */
   readonly watches = (): WatchView[] => (this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own));
   readonly silence = (): SilenceView[] =>
     this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
   readonly canary = (): CanaryView | undefined =>
     this.#own === undefined ? this.#shown.canary : this.#own.canary?.view();
 
-  /** Rejects as the store does. */
   async shapes(): Promise<ShapesView> {
     return this.#own === undefined ? this.#saved.readShapes() : this.#own.shapes.view();
   }
 
-  /** The watch of a source, or of the account of the environment. Undefined: it is not watched. */
+  /** Default: the account of the environment. Undefined: it is not watched. */
   accountOf(source?: string) {
     if (accountAccess(this.#config, source) === undefined) return undefined;
     return {
       known: () => this.#knownOf(source, this.#own?.accounts.get(source)),
-      /** See `AccountWatch`. */
       putBack: () => this.#putBack(source),
     };
   }
 
-  /** The same for missing alerts. Undefined: nobody looks for missing alerts of it. */
+  /** Undefined: nobody looks for missing alerts of the account. */
   gapsOf(source?: string) {
     const { gapsEveryMs } = this.#config.watch;
     if (accountAccess(this.#config, source) === undefined || gapsEveryMs === undefined) return undefined;
@@ -169,7 +160,7 @@ export class SharedWatches {
   /** Another relay may have left a report for the owner. */
   readonly wake = (): void => this.#reading.wake();
 
-  /** Runs from when the relay is complete until `stop` is aborted. The duties then go to the next relay. Never rejects. */
+  /** Called when the relay is complete. After `stop` the duties go to the next relay. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     this.#begun.abort();
     const others = this.#isShared
@@ -229,7 +220,7 @@ export class SharedWatches {
     };
   }
 
-  /** The dependencies with which any relay can look, by the saved state. The result is not saved. */
+  /** With these any relay can look, by the saved state. The result is not saved. */
   #depsOfAny(): WatchesDeps {
     return {
       ...this.#depsAlways(),

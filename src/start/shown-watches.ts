@@ -13,7 +13,7 @@ export interface Shown {
   watches: WatchView[];
   silence: SilenceView[];
   canary?: CanaryView;
-  /** Shapes that the owner does not know, and that are to be described again. A former version does not have this field. */
+  /** Shapes that are to be described again, as the owner does not know them. Absent from former versions. */
   askFor?: string[];
   accounts: { source?: string; known: KnownAccount }[];
 }
@@ -35,7 +35,6 @@ const growing: ReadonlySet<string> = new Set(["quietMs", "tellsAt"]);
 
 type Store = Pick<WatchStore, "loadWatchState"> & DutyStates;
 
-/** The views that the owner has saved for the other relays. */
 export class ShownWatches {
   constructor(private readonly deps: { store: Store; clock: Clock; log: Log }) {}
 
@@ -46,10 +45,7 @@ export class ShownWatches {
     return (await this.#read<ShapesView>(names.shapes)) ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } };
   }
 
-  /**
-   * Undefined for an old report: these relays may not have made it.
-   * @param here the result of this relay. The newer of both counts
-   */
+  /** Undefined for an old report. @param here the result of this relay. The newer of both counts */
   async readGaps(source: string | undefined, oldestMs: number, here?: GapReport): Promise<GapReport | undefined> {
     const saved = await this.#read<ShownGaps>(names.gaps);
     const shown = saved?.reports.find((one) => one.source === source)?.report;
@@ -94,7 +90,6 @@ export class ShownWatches {
   }
 }
 
-/** The views of this moment. */
 export interface Showing {
   views(): Omit<Shown, "at">;
   /** Undefined: this relay has no result yet, and the former owner's stays. */

@@ -4,16 +4,13 @@ import type { Now } from "../core/clock.ts";
 import { defaultDeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
 
-/** The parts of the supervising process that are needed here. */
 export interface Supervisor {
   now: Now;
-  /** Rejects when the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Starts this program anew as a child, with the socket as its descriptor 3. A failure throws, or the child emits `error`. */
+  /** Starts this program anew, with the socket as descriptor 3. A failure throws, or the child emits `error`. */
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
   /** Calls the listener at each SIGHUP, which then does not end the process. */
   onHangUp(listener: () => void): void;
-  /** Aborted when the supervisor is to end. */
   signal: AbortSignal;
 }
 
@@ -33,17 +30,14 @@ interface End {
 }
 
 /**
- * Runs `serve` as a child that gets the listening socket. The socket outlives each child: a client that connects between two
- * children waits in the kernel for the next. A child ends in one of these ways:
- *
- * - by itself: it is started again, at once or after 1, 2, 4 … 30 s when it ran for less than 10. Only a configuration that is
- *   refused at the first start ends the supervisor too, with the same status 2.
- * - by SIGHUP to the supervisor: when `tocsin check` accepts the files on disk, the child ends in order, and the next is started
- *   at once. Only one process at a time can have the database. If the check fails, the child continues.
+ * Runs `serve` as a child that gets the listening socket. The socket outlives each child: a client that connects
+ * between two children waits in the kernel for the next. A child ends in one of these ways:
+ * - by itself: it is started again, at once or after 1, 2, 4 … 30 s when it ran for less than 10. A configuration that
+ *   is refused at the first start ends the supervisor too, with the same status 2.
+ * - by SIGHUP to the supervisor: when `tocsin check` accepts the files on disk, the child ends in order, and the next
+ *   is started at once. Only one process at a time can have the database. If the check fails, the child continues.
  * - by SIGTERM or SIGINT to the supervisor, which passes the signal on and ends with the child.
- *
  * The supervisor loads nothing later and knows nothing of a relay's work, so an upgrade need not replace it.
- *
  * @param socket see `holdSocket`
  * @param args the arguments of a child after `serve`
  * @returns the exit status
@@ -120,7 +114,7 @@ function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: r
   return {
     pid,
     ended,
-    /** Asks the child once, however often this is called: a second signal would end it at once. Kills a child that hangs. */
+    /** Asks the child once: a second signal would end it at once. Kills a child that hangs. */
     stop(): void {
       if (isStopping) return;
       isStopping = true;
@@ -134,10 +128,7 @@ function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: r
   };
 }
 
-/**
- * The reason of `tocsin check`, with the code and the configuration now on disk, against starting a relay. Undefined: none, or
- * `ending` has stopped the check.
- */
+/** What `tocsin check` refuses, with code and configuration on disk. Undefined: nothing, or `ending` stopped it. */
 async function findRefusal(self: Supervisor, ending: AbortSignal): Promise<string | undefined> {
   const { child, ended } = start(self, ["check", "--json"]);
   let said = "";
