@@ -12,12 +12,11 @@ export interface AlertChart {
   title: string;
   /** In any order. `null` breaks the line. Points after `at`, or more than seven days before it, are left out. */
   points: readonly ChartPoint[];
-  /** The moment of the picture, where it ends. Epoch milliseconds. */
+  /** The moment where the picture ends, epoch milliseconds. */
   at: number;
   /** The alert's value at `at`, where the line ends. Default: the last of `points`. */
   value?: number;
   threshold?: number;
-  /** The unit after the numbers: `USD`. */
   unit?: string;
   /** Other moments of the same alert. `at` itself is always marked. */
   marks?: readonly ChartMark[];
@@ -25,7 +24,7 @@ export interface AlertChart {
   isSparse?: boolean;
   /** Whether the alert is over at `at`. Default false: it fires. */
   isOver?: boolean;
-  /** IANA name of the zone for the times. Default UTC. */
+  /** IANA name. Default UTC. */
   timeZone?: string;
   theme: ChartTheme;
 }
@@ -44,11 +43,7 @@ interface Panel {
   height: number;
 }
 
-/**
- * Draws the picture for a message: the value and its limit in large, the last 24 hours, and below them the last seven days. A
- * panel that would repeat the other, or show nothing, is left out. `alt` describes the picture on one line of at most 500
- * characters.
- */
+/** A panel that would repeat the other, or show nothing, is left out. `alt`: one line of at most 500 characters. */
 export function drawAlertChart(chart: AlertChart) {
   const { at, theme, timeZone = "UTC", isSparse = false } = chart;
   const title = shorten(cleanLine(chart.title), 120);

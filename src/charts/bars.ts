@@ -15,7 +15,6 @@ const words: Record<Stacked, string> = {
   unknown: "without severity",
 };
 
-/** The alerts of one step of time. */
 export interface BarBucket extends Partial<Record<Stacked, number>> {
   /** The beginning of the step, epoch milliseconds. */
   at: number;
@@ -26,19 +25,15 @@ export interface BarBucket extends Partial<Record<Stacked, number>> {
 export interface Bars {
   /** In any order. Steps without alerts may be left out. */
   buckets: readonly BarBucket[];
-  /** The length of a step, milliseconds. */
   stepMs: number;
   /** The range of the time axis, epoch milliseconds, without `to`. */
   from: number;
   to: number;
   /** Default `Alerts over time`. */
   title?: string;
-  /**
-   * The link of a bar. With it each step that has alerts is a link from top to bottom. Its name is its time and counts, with
-   * `data-from` and `data-to`. Tab reaches the first, and a script may move on from there.
-   */
+  /** Makes each step with alerts a link, with `data-from` and `data-to`. Tab reaches only the first link. */
   hrefOf?(bucket: { from: number; to: number }): string;
-  /** An IANA name of the zone for the times. Default UTC. */
+  /** IANA name. Default UTC. */
   timeZone?: string;
   /** Pixels. Default 960 by 96. */
   width?: number;
@@ -49,7 +44,7 @@ export interface Bars {
 
 const margin = { top: 12, right: 6, bottom: 20, left: 34 };
 
-/** Draws alerts over time as bars, stacked by severity with the worst at the bottom, problems marked. SVG. */
+/** Bars are stacked by severity with the worst at the bottom. */
 export function drawBars(bars: Bars): string {
   const { stepMs, from, to, title = "Alerts over time", timeZone = "UTC", width = 960, height = 96 } = bars;
   const theme = bars.theme ?? pageTheme;

@@ -2,14 +2,10 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
 import { type ChartPoint, isKnown, type KnownPoint } from "./series.ts";
 
-/** A time span for which a change is shown. */
 export interface ChangeWindow {
   label: string;
   ms: number;
-  /**
-   * How far before the window's beginning the base record may be. `afterMs`: how far after it. Then the change covers a little
-   * less.
-   */
+  /** How far before the window's beginning the base record may be. `afterMs`: how far after it. */
   beforeMs: number;
   afterMs: number;
 }
@@ -22,9 +18,8 @@ export const dayWindow: ChangeWindow = { label: "24 h", ms: dayMs, beforeMs: hou
 export const weekWindow: ChangeWindow = { label: "7 d", ms: 7 * dayMs, beforeMs: 6 * hourMs, afterMs: weekEndMs };
 
 /**
- * The change from the record at the window's beginning to the last one, `+1.2 %` or `±0 %`. The picture and the line next to it
- * share this rule, so they never differ. Undefined where no record is near enough to the beginning, and where the base is zero
- * or less, which has no percentages. Expects points by time.
+ * `+1.2 %` or `±0 %`. Undefined without a near record, or for a base of zero or less. Expects points by time. The
+ * picture and the line next to it share this rule.
  */
 export function changeOver(points: readonly ChartPoint[], { ms, beforeMs, afterMs }: ChangeWindow): string | undefined {
   const newest = points.findLast(isKnown);
@@ -52,7 +47,6 @@ function shareBetween(base: KnownPoint, newest: KnownPoint): string | undefined 
   return Math.abs(newest.value - base.value) < base.value * 0.001 ? "±0 %" : undefined;
 }
 
-/** The index of the first later point. The length where there is none. */
 export function indexAfter(points: readonly ChartPoint[], at: number): number {
   let [low, high] = [0, points.length];
   while (low < high) {

@@ -14,7 +14,7 @@ import { drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
 
-/** An event at an instant. `this` is the event of the picture. `this-over` is the same for good news. */
+/** `this`: the event of the picture. `this-over`: the same for good news. */
 export interface ChartMark {
   /** Epoch milliseconds. */
   at: number;
@@ -27,7 +27,6 @@ export interface LineChart {
   points: readonly ChartPoint[];
   /** A dashed line with its value. A threshold far from all values is named at its edge of the picture. */
   threshold?: number;
-  /** Default: none. */
   marks?: readonly ChartMark[];
   /** A dot for each value, where there are few. Default false. */
   dots?: boolean;
@@ -37,12 +36,11 @@ export interface LineChart {
   thresholdLabel?: boolean;
   /** The least distance between labels of the time axis, in pixels. Default 84. */
   timeLabelWidth?: number;
-  /** The unit after the values: `USD`. */
   unit?: string;
   /** The range of the time axis, epoch milliseconds. Default: from the first value to the last. */
   from?: number;
   to?: number;
-  /** An IANA name of the zone for the times. Default UTC. */
+  /** IANA name. Default UTC. */
   timeZone?: string;
   /** Title and numbers above the picture. Default: where the picture is not part of a page. */
   heading?: boolean;
@@ -56,11 +54,10 @@ export interface LineChart {
 }
 
 const longestUnit = 12;
-/** Readers could not distinguish more marks. */
 const mostMarks = 60;
 const mostDots = 60;
 
-/** Draws values over time with axes, limit, marks and the last value. SVG. Every text is escaped. */
+/** Every text is escaped. */
 export function drawLineChart(chart: LineChart): string {
   const { title, width = 960, height = 420, theme = pageTheme, timeZone = "UTC" } = chart;
   const { heading = theme.standsAlone, emptyText = "no values in this range" } = chart;
@@ -101,7 +98,6 @@ export function drawLineChart(chart: LineChart): string {
   return drawPicture({ ...frame, description }, head + below + body);
 }
 
-/** A chart with its defaults and the numbers of its points. */
 interface Body extends LineChart {
   facts: SeriesFacts;
   marks: readonly ChartMark[];
@@ -168,7 +164,6 @@ function drawBody(body: Body): string {
   ].join("");
 }
 
-/** Positions in the picture. */
 interface Plot {
   x: Scale;
   y: Scale;
@@ -219,7 +214,7 @@ function drawThreshold(threshold: number, plot: Plot, { range, unit, last, isNam
   );
 }
 
-/** Marks differ in shape too: a triangle for firing, a ring for over, and a line through all for the picture's own event. */
+/** Marks differ in shape too: a triangle for firing, a ring for over, a line through the picture for its own event. */
 function drawMarks(marks: readonly ChartMark[], { x, left, right, top, bottom, theme }: Plot): string {
   const seen = new Set<string>();
   const placed = marks

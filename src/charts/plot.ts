@@ -16,10 +16,7 @@ export function createScale(low: number, high: number, from: number, to: number)
 /** A limit that is further away than this many times the values' range would flatten their line. */
 const farThreshold = 2;
 
-/**
- * The range of a picture of these values, with the limit unless it is too far. `threshold` says where the limit is: within the
- * picture, or above or below it.
- */
+/** The range with the limit, unless the limit is too far. `threshold`: within the picture, or above or below it. */
 export function rangeWith(low: number, high: number, threshold?: number) {
   if (threshold === undefined) return { low, high };
   const distance = Math.max(low - threshold, threshold - high, 0);
@@ -29,7 +26,7 @@ export function rangeWith(low: number, high: number, threshold?: number) {
   return { low: Math.min(low, threshold), high: Math.max(high, threshold), threshold: "within" as const };
 }
 
-/** The `d` of a path along an unbroken stretch, with no more points than a picture of this width can show. */
+/** No more points than a picture of this width can show. */
 export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, width: number): string {
   const along = line<KnownPoint>()
     .x(({ at }) => pixel(x(at)))
@@ -37,10 +34,7 @@ export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, wid
   return along(thinOut(stretch, Math.ceil(width))) ?? "";
 }
 
-/**
- * Writes a value for a label: at most six significant digits, from a million on four with a word, beyond all words with an
- * exponent. It has more digits where it would read as one of `besides`, the other numbers of the picture.
- */
+/** At most six significant digits, or more where the value would read as one of the picture's others, `besides`. */
 export function writeValue(value: number, unit?: string, besides: readonly (number | undefined)[] = []): string {
   const write = Math.abs(value) < 1e6 ? writeNumber : writeShortNumber;
   const others = besides.filter((other) => other !== undefined && other !== value).map(String);
@@ -72,20 +66,16 @@ const leastShare = 1e-9;
 const leastSize = 1e-100;
 const largestSize = 1e100;
 
-/** Whether a chart can place the value. Other values are holes. */
+/** Other values are holes. */
 export function isDrawable(value: number | null | undefined): value is number {
   return typeof value === "number" && Number.isFinite(value) && Math.abs(value) <= largestSize;
 }
 
-/** A value that is too small to compute with counts as zero. */
 export function roundToZero(value: number): number {
   return Math.abs(value) < leastSize ? 0 : value;
 }
 
-/**
- * About `count` round values from `low` to `high`, at least two. Labels have as many digits as neighbours need to differ: `1.20
- * M`, `1.25 M`; `0.9998`, `1.0000`; `2.0e-18`, `2.5e-18`.
- */
+/** At least two. Labels have the digits that neighbours need to differ: `1.20 M`, `1.25 M`; `0.9998`, `1.0000`. */
 export function valueTicks(low: number, high: number, count: number): Tick[] {
   const [from, to] = widen(low, high);
   const wanted = Math.max(2, count);

@@ -15,19 +15,15 @@ export interface PngDeskOptions {
   idleMs?: number;
 }
 
-/** Why there is no picture. `busy`: too many wait. `late`: it took too long. `ended`: the thread died or the desk is closed. */
+/** `busy`: too many wait. `late`: it took too long. `ended`: the thread died or the desk is closed. */
 export type NoPicture = PngProblem | "busy" | "late" | "ended";
 
 export type DeskResult = { png: Uint8Array } | { problem: NoPicture };
 
-/** None of our pictures is larger. */
 const maxSvgLength = 2_000_000;
 const maxHeapMb = 128;
 
-/**
- * Makes PNG of SVG off the event loop. Never throws: a message goes out without its picture. One thread draws one picture at a
- * time, in the order of the calls. A picture that takes too long ends its thread: a renderer cannot be interrupted otherwise.
- */
+/** Never throws: a message goes out without its picture. A slow picture ends the thread, as nothing else stops it. */
 export class PngDesk {
   readonly #options: Required<PngDeskOptions>;
   /** Each function ends the wait for a picture. */

@@ -6,7 +6,6 @@ export interface PngOrder {
   scale: number;
 }
 
-/** Entry of the thread that makes PNG pictures of SVG, one after the other. */
 parentPort?.on("message", async ({ svg, scale }: PngOrder) => {
   parentPort?.postMessage(await renderPng(svg, { scale }));
 });

@@ -17,16 +17,13 @@ export interface PngParts {
   scale?: number;
   /** Default: the optional package @resvg/resvg-js. */
   importRenderer?: () => Promise<Renderer>;
-  /** TrueType files. Default: the fonts of the optional package dejavu-fonts-ttf, or without it those of the system. */
+  /** TrueType files. Default: the optional package dejavu-fonts-ttf, or without it the system's fonts. */
   fontFiles?: string[];
   /** Default: only when there are no `fontFiles`. */
   loadSystemFonts?: boolean;
 }
 
-/**
- * Makes a PNG. Takes tens of milliseconds of its thread, so the relay uses `PngDesk`. Without any font there is no picture,
- * since the renderer would silently leave out every text.
- */
+/** Takes tens of milliseconds of its thread. Fails without a font: the renderer would silently leave out every text. */
 export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngResult> {
   const { scale = 2, importRenderer = () => import("@resvg/resvg-js"), fontFiles = installedFonts() } = parts;
   const { loadSystemFonts = fontFiles.length === 0 } = parts;
@@ -49,10 +46,7 @@ export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngR
 const maxPixels = 16_000_000;
 const rootWithSize = /^<svg [^<>]{0,300}? width="(\d{1,6}(?:\.\d{1,6})?)" height="(\d{1,6}(?:\.\d{1,6})?)"/;
 
-/**
- * Whether the SVG begins as ours do, with a size that can be drawn. For a size that is too large the renderer takes memory
- * beyond any limit of a thread, and for an invalid one it ends the whole process.
- */
+/** A size that is too large takes memory beyond any limit of a thread. An invalid one ends the whole process. */
 function hasSize(svg: string, scale: number): boolean {
   const [, width, height] = rootWithSize.exec(svg) ?? [];
   const pixels = Number(width) * Number(height) * scale * scale;
@@ -71,7 +65,7 @@ function installedFonts(): string[] {
   }
 }
 
-/** A renderer's pixels: four bytes each, red, green, blue and alpha, row by row. */
+/** Four bytes a pixel, red, green, blue and alpha, row by row. */
 interface Bitmap {
   width: number;
   height: number;
@@ -80,10 +74,7 @@ interface Bitmap {
 
 const mostColours = 256;
 
-/**
- * Writes a PNG with a palette. Our pictures have a dozen colours and the shades between them, so it takes a third of the bytes
- * of full colours. Where there are more than 256, similar colours share one. Undefined for a picture with transparency.
- */
+/** A palette takes a third of the bytes. Beyond 256 colours, similar ones share one. Undefined with transparency. */
 export function writeIndexedPng({ width, height, pixels }: Bitmap): Uint8Array | undefined {
   for (let at = 3; at < pixels.length; at += 4) {
     if (pixels[at] !== 255) return undefined;

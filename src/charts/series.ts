@@ -2,7 +2,7 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { isInstant } from "../ground/time/time-format.ts";
 import { isDrawable, roundToZero } from "./plot.ts";
 
-/** One point of a line. `value` is `null` where nothing is known, which breaks the line. */
+/** `value` is `null` where nothing is known, which breaks the line. */
 export interface ChartPoint {
   /** Epoch milliseconds. */
   at: number;
@@ -11,7 +11,6 @@ export interface ChartPoint {
 
 export type KnownPoint = ChartPoint & { value: number };
 
-/** The numbers of a line. */
 export interface SeriesFacts {
   min: KnownPoint;
   max: KnownPoint;
@@ -19,15 +18,12 @@ export interface SeriesFacts {
   last: KnownPoint;
 }
 
-/** Sorts points by time: the service documents no order. */
+/** The service documents no order. */
 export function sortByTime<T extends ChartPoint>(points: readonly T[]): T[] {
   return [...points].sort((a, b) => a.at - b.at);
 }
 
-/**
- * Sorts the points by time. A value that no chart can place (no number, infinite, beyond 1e100) becomes a hole. A point without
- * a date is left out.
- */
+/** A value that no chart can place (no number, infinite, beyond 1e100) becomes a hole. A point without a date goes. */
 export function drawablePoints(points: readonly ChartPoint[]): ChartPoint[] {
   const placed = points.filter(({ at }) => isInstant(at));
   return sortByTime(placed.map(({ at, value }) => ({ at, value: isDrawable(value) ? roundToZero(value) : null })));
@@ -48,7 +44,6 @@ export function summarizeSeries(points: readonly ChartPoint[]): SeriesFacts | un
   return { min, max, first, last };
 }
 
-/** Unbroken stretches: a point without a value interrupts the line. */
 export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
   const stretches: KnownPoint[][] = [];
   let current: KnownPoint[] = [];
@@ -67,10 +62,7 @@ export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
 const holeTimes = 6;
 const leastHoleMs = 30 * 60_000;
 
-/**
- * Adds a point without a value in each hole of the records: a line across it would claim something unknown. Expects points by
- * time.
- */
+/** Breaks the line at holes in the record: a line across would claim something unknown. Expects points by time. */
 export function breakAtHoles(points: readonly ChartPoint[]): ChartPoint[] {
   const distances = points.slice(1).map(({ at }, index) => at - (points[index]?.at ?? at));
   const usual = distances.toSorted((a, b) => a - b)[distances.length >> 1] ?? 0;
@@ -81,10 +73,7 @@ export function breakAtHoles(points: readonly ChartPoint[]): ChartPoint[] {
   });
 }
 
-/**
- * Keeps at most four points for each of `columns` steps of time: the first, the last, the lowest and the highest. The line
- * looks the same and no peak is lost. Expects points by time.
- */
+/** Keeps the first, last, lowest and highest point of each of `columns` steps. Expects points by time. */
 export function thinOut(stretch: readonly KnownPoint[], columns: number): KnownPoint[] {
   const [first] = stretch;
   const last = stretch.at(-1);
@@ -113,7 +102,6 @@ export function changeOf({ first, last }: SeriesFacts): string | undefined {
   return writeChange(String(first.value), String(last.value));
 }
 
-/** Whether the point has a value. */
 export function isKnown(point: ChartPoint): point is KnownPoint {
   return point.value !== null;
 }

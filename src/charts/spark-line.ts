@@ -23,7 +23,7 @@ export interface SparkLine {
 
 const inset = 3;
 
-/** Draws a line as small as a word: values over time with their limit, without axes. SVG. Empty without any value. */
+/** A line as small as a word, without axes. Empty without any value. */
 export function drawSparkLine(spark: SparkLine): string {
   const { state = "over", title = "Values", unit, width = 100, height = 24, theme = pageTheme } = spark;
   const threshold = isDrawable(spark.threshold) ? spark.threshold : undefined;

@@ -14,11 +14,10 @@ export interface PictureFrame {
   theme: ChartTheme;
   /** Default `img`. A `group` has parts that users can reach, such as links. */
   role?: "img" | "group";
-  /** A class for the page's own styles. */
   className?: string;
 }
 
-/** Draws a whole picture around `body`, which must be SVG. Title and description are text. */
+/** `body` must be SVG. Title and description are text. */
 export function drawPicture(frame: PictureFrame, body: string): string {
   const { width, height, title, description, theme, role = "img", className } = frame;
   const font = theme.standsAlone ? ` font-family="'${chartFont}', Verdana, sans-serif"` : "";
@@ -41,7 +40,6 @@ export interface Label {
   fill: string;
   /** Pixels. Default 12. */
   size?: number;
-  /** Default `start`. */
   anchor?: "start" | "middle" | "end";
   bold?: boolean;
   /** An outline in this colour keeps the text readable on lines. */
@@ -56,7 +54,7 @@ export function drawLabel({ x, y, text, fill, size = 12, anchor = "start", bold 
   return `<text x="${pixel(x)}" y="${pixel(y)}" font-size="${size}"${where}${weight}${around} fill="${fill}">${escapeXml(text)}</text>`;
 }
 
-/** A position in a picture, to a tenth of a pixel. Always a number. */
+/** To a tenth of a pixel. Always a number. */
 export function pixel(value: number): number {
   return Number.isFinite(value) ? Math.round(value * 10) / 10 + 0 : 0;
 }
@@ -70,7 +68,7 @@ export function shorten(text: string, longest: number): string {
   return `${characters.slice(0, Math.max(1, longest - 1 - tail)).join("")}…${tail > 0 ? characters.slice(-tail).join("") : ""}`;
 }
 
-/** The greatest width of a text in the chart's font, in pixels. A rough estimate, rather too wide. */
+/** In pixels, in the chart's font. A rough estimate, rather too wide. */
 export function widthOf(text: string, size: number): number {
   return [...text].length * size * 0.64;
 }
@@ -83,7 +81,7 @@ export function fitting([first = "", ...others]: readonly string[], between: str
   }, first);
 }
 
-/** Also replaces characters that XML 1.0 forbids (section 2.2), and those that turn the direction of the text around them. */
+/** Also replaces characters that XML 1.0 forbids (section 2.2), and those that turn the reading direction. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd")

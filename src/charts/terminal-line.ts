@@ -15,7 +15,7 @@ const dotBits = [
   [0x08, 0x10, 0x20, 0x80],
 ] as const;
 
-/** Draws the line as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
+/** Values on the left, a time axis in UTC below. Empty when no point has a value. */
 export function drawTerminalLine(values: readonly ChartPoint[], options: TerminalLineOptions): string {
   const points = drawablePoints(values);
   const facts = summarizeSeries(points);

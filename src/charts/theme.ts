@@ -1,4 +1,4 @@
-/** The colours of a picture, in SVG's notation. */
+/** In SVG's notation. */
 export interface ChartTheme {
   background: string;
   ink: string;
@@ -46,7 +46,7 @@ export const darkTheme: ChartTheme = {
   standsAlone: true,
 };
 
-/** The theme of a part of a page: its custom properties are light or dark as the page is. */
+/** The page's custom properties are light or dark as the page is. */
 export const pageTheme: ChartTheme = {
   background: "var(--surface)",
   ink: "var(--ink)",

@@ -8,11 +8,7 @@ const secondSteps = [1, 2, 5, 10, 15, 30];
 const stepsInDay = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/**
- * About `count` round instants of a zone's wall clock between `from` and `to` (epoch milliseconds): `18:00:30` within minutes,
- * `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC. A zone that the
- * platform does not know is UTC.
- */
+/** `18:00:30` within minutes, `18:00` within a day, `21 Nov` at midnight and beyond. An unknown zone is UTC. */
 export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
   const clock = clockOf(timeZone);
   const span = Math.max(1, to - from);

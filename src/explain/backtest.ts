@@ -35,10 +35,9 @@ export interface BacktestDeps {
   mutes: Mute[];
 }
 
-/** Compares alerts, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
+/** Compares alerts, the newest first, and keeps what decides whether each rings, see `createRingTally`. */
 export class Backtest {
   readonly #destinations = new Map<string, DestinationTally>();
-  /** How many facts each mapped path gave. */
   readonly #found: Map<MappableFact, number>;
   readonly #rings = createRingTally();
   /** Rules that took no alert yet, in words. */
@@ -63,10 +62,7 @@ export class Backtest {
     this.#found = new Map(mappableFacts.filter((fact) => deps.mapping[fact] !== undefined).map((fact) => [fact, 0]));
   }
 
-  /**
-   * Routes alerts as of the time they came. An alert that another alert's message shows is not counted.
-   * @throws AppError `failed` where the reader cannot work now; for the last page `tally` throws it
-   */
+  /** Routes alerts as of the time they came. @throws AppError `failed` where the reader cannot work now */
   async add(alerts: readonly PastAlert[]): Promise<void> {
     this.#added += alerts.length;
     this.#oldestAt = alerts.at(-1)?.receivedAt ?? this.#oldestAt;
@@ -76,11 +72,11 @@ export class Backtest {
     const reading = this.deps.reader.read(bodies);
     await this.#working;
     this.#working = reading.then((readings) => this.#countAll(page, bodies, readings));
-    // The next wait for it reports the failure.
+    // `add` or `tally` waits for this work next, and reports the failure.
     this.#working.catch(() => undefined);
   }
 
-  /** Counts over all alerts that were added. @param most as many were to be added; beyond, older ones were left out */
+  /** @param most the number of alerts that were to be added. Older ones were left out */
   async tally(most: number): Promise<Tally> {
     await this.#working;
     return {
@@ -105,7 +101,7 @@ export class Backtest {
       this.#count(alert, rerouted);
       const { facts, deliveries } = rerouted;
       for (const rule of this.#idle.size === 0 ? [] : rulesThatTook(rerouted)) this.#idle.delete(rule);
-      // What could not be read is not judged by the relay either.
+      // The relay does not judge an alert either that could not be read.
       if (facts !== undefined) this.#rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
     }
   }
@@ -171,12 +167,9 @@ export class Backtest {
 
 interface Rerouted {
   title: string;
-  /** Absent where it could not be read. */
   facts?: AlertFacts;
   mapped?: Translation["mapped"];
-  /** Without reasons. */
   decisions: Decision[];
-  /** A decision with its reason for each route. */
   explain(): Decision[];
   deliveries: PlannedDelivery[];
 }
@@ -207,7 +200,7 @@ function rulesThatTook({ decisions, deliveries }: Pick<Rerouted, "decisions" | "
   ];
 }
 
-/** Where the routes sent an alert whose end was told there already. */
+/** The destinations of an alert whose end was already reported there. */
 function toldEndsOf(decisions: readonly Decision[]): { destination: string; state: string }[] {
   return decisions.flatMap(({ result, destination }) =>
     result === "contained" && destination !== undefined ? [{ destination, state: result }] : [],
@@ -240,7 +233,7 @@ export interface TryRulesDeps {
   listMutes(): Promise<Mute[]>;
 }
 
-/** See `WebDeps.tryFile`: what `tocsin backtest` does, in a relay, with its reader and mapping, once at a time. */
+/** Does what `tocsin backtest` does, in a relay, one try at a time. See `WebDeps.tryFile`. */
 export function createTryRules({ store, reader, listMutes }: TryRulesDeps) {
   async function tryRules(rules: Rules, fromAt: number): Promise<Tally> {
     const mutes = (await listMutes()).filter(isMadeAtRuntime);

@@ -14,10 +14,10 @@ export interface BodyExplainerDeps extends Pick<ExplainerOptions, "router" | "co
   newId: NewId;
 }
 
-/** The most alerts of one body that are explained: nobody reads more on a page or in a terminal. */
+/** Nobody reads more alerts on a page or in a terminal. */
 export const mostExplained = 20;
 
-/** See `Operations.tryBody`. The relay's own reader and router judge the body, so the answer says what they do. */
+/** The relay's own reader and router judge the body. See `Operations.tryBody`. */
 export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBody"] {
   const { reader, maxBodyBytes, newId } = deps;
   return async (body, contentType, source) => {
@@ -39,11 +39,8 @@ export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBod
 }
 
 /**
- * The facts of each alert of a body. An unreadable alert has the facts that go out in its place. The reader has the relay's
- * limits, so no body blocks the caller.
- *
- * @param subject `id`: of the alert, for its links
- * @throws AppError `failed` where nothing can be read now, and what `signal` is aborted with.
+ * An unreadable alert has the facts that go out in its place. The reader's limits are the relay's.
+ * @throws AppError `failed` where nothing can be read now, and the reason of an aborted `signal`
  */
 export async function readToExplain(
   reader: BodyReader,

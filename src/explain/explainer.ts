@@ -15,13 +15,12 @@ export interface ExplainerOptions {
   router: Router;
   composer: Composer;
   destinations: Destination[];
-  /** The mutes made at run time; the router knows those of the configuration. */
+  /** The mutes made at run time. The router knows those of the configuration. */
   mutes: Mute[];
-  /** The instant at which the alert is routed. Epoch milliseconds. */
+  /** The instant at which the alert is routed, epoch milliseconds. */
   at: number;
 }
 
-/** What was read of an alert, or why it could not be. */
 export type ExplainedReading = Translation & { unreadable?: string };
 
 export type Explain = (
@@ -29,7 +28,7 @@ export type Explain = (
   reading: ExplainedReading,
 ) => Explanation;
 
-/** What router and composer make of an alert, as data. The alerts of a body are explained in their order, which decides what rings. */
+/** The alerts of a body are explained in their order, which decides what rings. */
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
   const rings = createRingBook();
@@ -93,7 +92,6 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     };
   }
 
-  /** As the first attempt would send it. */
   function compose(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): Message[] {
     const destination = destinations.get(planned.destination);
     if (destination === undefined) return [];

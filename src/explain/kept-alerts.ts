@@ -2,10 +2,9 @@ import { severities, statuses } from "../core/alert.ts";
 import type { GroupRule } from "../core/group.ts";
 import type { RingEvent, RingRule } from "../core/ring.ts";
 
-/** Alerts are added newest first and judged oldest first, so all of them are kept. The oldest beyond this number are not judged. */
+/** Alerts are added newest first and judged oldest first, so all are kept. Older ones are not judged. */
 export const mostKept = 100_000;
 
-/** Where a route sends to. */
 export interface Place {
   index: number;
   destination: string;
@@ -15,7 +14,6 @@ export interface Place {
   oldest: { alert: number; visit: number };
 }
 
-/** An alert at a place. */
 export interface Visit {
   place: Place;
   /** Quiet hours hold it until then: nobody is woken before. Epoch milliseconds. */
@@ -35,7 +33,6 @@ export class KeptAlerts {
   readonly visits: (readonly Visit[])[] = [];
   readonly keys: string[] = [];
   readonly keyOf = new Int32Array(mostKept);
-  /** The oldest alert of each key. */
   readonly oldestOf: number[] = [];
   /** The next newer alert of its key, or -1. */
   readonly nextOf = new Int32Array(mostKept);

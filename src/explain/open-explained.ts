@@ -15,14 +15,12 @@ import { createExplainer, type ExplainedReading } from "./explainer.ts";
 import { createProcessing } from "./processing.ts";
 
 export interface OpenExplainedOptions {
-  /** The instant at which the alerts are routed. Epoch milliseconds. */
+  /** The instant at which the alerts are routed, epoch milliseconds. */
   at: number;
-  /** The mutes made at run time. */
   mutes: Mute[];
   nameOf: NameOf;
   /** Where the links of messages lead, without a trailing slash. */
   publicUrl: string;
-  /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
   signal: AbortSignal;
   /** A message could not be rendered and is shown as plain text. */
@@ -30,9 +28,7 @@ export interface OpenExplainedOptions {
 }
 
 /**
- * Explains the alerts of a body by a configuration, in a process without a relay. An alert is asked for by its number from 1.
- * With a mapping, the body is also read without the mapping, to compare.
- *
+ * An alert is asked for by its number from 1. With a mapping, the body is also read without it, to compare.
  * @throws AppError as `readToExplain` does
  */
 export async function openExplained(

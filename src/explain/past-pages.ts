@@ -6,7 +6,6 @@ import type { AlertLog, PastAlert, Position } from "../core/ports/alert-log.ts";
 const pageSize = 200;
 const mostPageBytes = 1024 * 1024;
 
-/** What senders sent and routes decided, page by page, the newest first. */
 export async function* walkPast(
   store: Pick<AlertLog, "listPast">,
   { fromAt, most }: { fromAt: number; most: number },
@@ -37,7 +36,7 @@ export async function* packPast(alerts: AsyncIterable<AlertDetailView>): AsyncGe
   if (page.length > 0) yield page;
 }
 
-/** @param last the body of the alert before: alerts of a batch follow one another, and share one reading of their body */
+/** @param last the body of the alert before: alerts of a batch share the reading of their body */
 function toPast(alert: AlertDetailView, last: PastAlert["body"] | undefined): PastAlert | undefined {
   const { id, source, receivedAt, routedAt, title, facts, dropped, decisions, deliveries, request } = alert;
   if (request === null) return undefined;

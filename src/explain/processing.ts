@@ -19,7 +19,6 @@ import { hasSeveralRecipients, readableText, vendorOf } from "../vendors/index.t
 import type { ComposedMessage } from "../web/web-deps.ts";
 
 export interface ProcessingOptions {
-  /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
   /** Names the near path where a route asks for a missing one. Default false: it reads the payload of each alert. */
   advises?: boolean;
@@ -28,7 +27,6 @@ export interface ProcessingOptions {
 }
 
 export interface ComposerOptions {
-  /** See `RenderingOptions`. */
   nameOf?: NameOf;
   /** Default: messages have no pictures. */
   pictures?: Omit<PicturePlanDeps, "sources">;
@@ -37,9 +35,7 @@ export interface ComposerOptions {
 export type Processing = ReturnType<typeof createProcessing>;
 
 /**
- * What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. The relay,
- * `explain` and `backtest` are built from the same parts, so the commands say what the relay does.
- *
+ * The relay, `explain` and `backtest` are built from these parts, so the commands say what the relay does.
  * @throws what `createRouter` refuses the rules with; then nothing is left running.
  */
 export function createProcessing(
@@ -56,7 +52,6 @@ export function createProcessing(
       sources,
       readsShapes,
     }),
-    /** Reads as the reader does, in this thread. */
     translator: new Translator({ mapping, sources, readsShapes }),
     router,
     /** @param publicUrl where the links of messages lead, without a trailing slash */
@@ -91,10 +86,7 @@ export function createGetAlert(
   };
 }
 
-/**
- * Composes the first message of each delivery of an alert again, since messages are not kept. The message says nothing of a
- * delay, of earlier messages, or of other alerts in a digest. A payload larger than 64 KiB is left out. Never throws.
- */
+/** Messages are not kept. Composes the first one of each delivery again, without delays and digests. Never throws. */
 export function createComposeAgain(
   composer: Composer,
   destinations: readonly Destination[],

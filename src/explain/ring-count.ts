@@ -5,7 +5,6 @@ import { writeChange } from "../ground/numbers/format-number.ts";
 import { hourMs } from "../ground/time/spans.ts";
 import { furtherBy } from "../ringing/distance.ts";
 
-/** Counts what would ring at one place. */
 export class RingCounter {
   alerts = 0;
   joined = 0;
@@ -23,10 +22,7 @@ export class RingCounter {
     this.#ringsOfHour.set(hour, (this.#ringsOfHour.get(hour) ?? 0) + 1);
   }
 
-  /**
-   * @param alert its number; an older alert has a larger one. Among two values that are equally far from the last ring the older
-   * stays
-   */
+  /** @param alert its number; an older alert has a larger one. Among equally far values the older one stays */
   holdBack(alert: number, { id, at, value }: RingEvent, { rings }: RingMemory): void {
     this.#heldBack += 1;
     const last = rings.at(-1);

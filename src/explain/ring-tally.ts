@@ -19,7 +19,6 @@ const judgedAtOnce = 100;
 /** Options that save less than this part of the rings are not proposed. */
 const leastSaved = 0.1;
 
-/** Judges alerts by the rule that the relay has. */
 export function createRingTally() {
   const alerts = new KeptAlerts();
   const places = new Map<string, Place>();
@@ -79,7 +78,6 @@ export function createRingTally() {
   }
 
   return {
-    /** Newest first. */
     add(alert: Pick<Alert, "id" | "receivedAt" | "facts">, deliveries: readonly PlannedDelivery[]): void {
       const visits = visitsOf(deliveries);
       if (visits.length === 0) return;

@@ -16,12 +16,12 @@ interface Tried {
   count: RingCounter;
 }
 
-/** What became of a visit that waits for a group, a cause, or the end of quiet hours. */
+/** A visit that waits for a group, a cause, or the end of quiet hours goes out later. It may ring then. */
 const [goesOut, isRing] = [1, 2];
 
 /**
- * Counts rings by other rules. The alerts of a key are judged one after another, so only one memory is kept at a time. Groups are judged
- * afterwards, in the order of the log: whether an alert rings does not depend on its group.
+ * Counts rings by other rules, one key after another, so only one memory is kept. Groups come afterwards: whether an
+ * alert rings does not depend on its group.
  */
 export class RingTrial {
   readonly #alerts: KeptAlerts;
@@ -48,9 +48,7 @@ export class RingTrial {
   }
 
   /**
-   * @param visit its number among those of the alert
-   * @param first what another trial judged of it as the first of its key, which rings by each rule
-   * @returns the same
+   * @param visit its number among those of the alert @param first what another trial returned for the key's first alert
    */
   judge(alert: number, heard: RingEvent, visit: number, first: RingJudgement | undefined): RingJudgement | undefined {
     const found = (this.#alerts.visits[alert] as readonly Visit[])[visit] as Visit;
@@ -62,7 +60,7 @@ export class RingTrial {
     const isFirst = beginsAnew(known, event);
     const judged = (isFirst ? first : undefined) ?? judgeRing(isFirst ? undefined : known, event, rule, false);
     this.#memories[destination] = judged.memory;
-    // The summary of quiet hours rings for each that goes out with it, whether it is a message of its own or not.
+    // The summary of quiet hours rings for each alert in it, whether the alert is a message of its own or not.
     const rings = (isQuiet ? judged.rings && event.status !== "resolved" : judged.asNew) && sounds(found, event.at);
     if (mayWait(found)) {
       this.#outcomes[(this.#alerts.firstVisitOf[alert] as number) + visit] =
@@ -99,7 +97,7 @@ export class RingTrial {
     return { visit, end: messages.end };
   }
 
-  /** The counts by place, in the order of the places' oldest alerts. */
+  /** In the order of the places' oldest alerts. */
   end(): Map<Place, RingCounter> {
     const counted = this.#places.filter(({ isCounted, count }) => isCounted && count.alerts + count.joined > 0);
     counted.sort(({ place: { oldest: one } }, { place: { oldest: other } }) => {
@@ -114,7 +112,7 @@ export function mayWait({ group, quietUntil }: Visit): boolean {
   return group !== undefined || quietUntil !== undefined;
 }
 
-/** False where the route is silent, and where the alert is too old for the route when quiet hours end. */
+/** False for a silent route, and for an alert that is too old for its route when quiet hours end. */
 function sounds({ isSilent, quietUntil, freshnessMs }: Visit, at: number): boolean {
   const isStale = quietUntil !== undefined && freshnessMs !== undefined && quietUntil - at > freshnessMs;
   return !isSilent && !isStale;
@@ -129,9 +127,9 @@ interface Waiting {
   isOver?: boolean;
 }
 
-/** Counts waiting alerts as lanes send them: those of one name that are due at one time are one message, which rings once. */
+/** Lanes send waiting alerts of one name that are due at one time as one message, which rings once. */
 function createGroupMessages() {
-  /** Waiting alerts by destination and name; the alert that is due first comes first. */
+  /** Keyed by destination and name. The alert that is due first comes first. */
   const byName = new Map<string, Waiting[]>();
   /** Alerts that were due at one time went out in one message. */
   const tell = (due: Waiting[]): void => {
@@ -149,13 +147,12 @@ function createGroupMessages() {
     }
   };
   return {
-    /** In the order of the log. */
     add(
       destination: string,
       alert: Omit<Waiting, "dueAt">,
       { held, changes }: Pick<Gathered, "held" | "changes">,
     ): void {
-      /** The alerts that still wait under a name. Those that were due before this alert are counted first, as nothing changes them. */
+      /** The alerts that still wait under a name. Those that were due before this alert are counted first. */
       const waitingFor = (name: string): Waiting[] => {
         const key = `${destination}\n${name}`;
         const all = byName.get(key) ?? [];

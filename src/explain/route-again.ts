@@ -14,7 +14,7 @@ export interface RouteAgainDeps {
   now(): number;
 }
 
-/** See `Operations.routeAgain`. The relay's own router judges the facts that were stored with the alert. */
+/** The relay's own router judges the facts that were stored with the alert. See `Operations.routeAgain`. */
 export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"] {
   const { router, now } = deps;
   const configured = new Set(deps.destinations.map(({ name }) => name));
@@ -69,7 +69,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
   }
 }
 
-/** The input for a stored alert. Its payload is read only when a route or a mute looks into it. */
+/** The payload is read only when a route or a mute looks into it. */
 function inputOf(alert: AlertDetail & { facts: AlertFacts }) {
   const { facts, origin } = alert;
   let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
@@ -96,7 +96,7 @@ export function createFindMute(store: Pick<AlertLog, "getAlert">, mutes: () => M
   };
 }
 
-/** Whether only the hour of the day makes the difference: quiet or active hours. A mute is not such a difference. */
+/** Whether only quiet or active hours make the difference. A mute is not such a difference. */
 function isOnlyByHour(
   then: Decision | undefined,
   now: Decision | undefined,
@@ -118,7 +118,6 @@ function whyNot({ route, result, destination, reason }: Decision): string {
   return took ? `route ${route} names others` : `route ${route}: ${reason}`;
 }
 
-/** The destinations to which a decision means something. */
 function placesOf({ destination, result }: Decision): string[] {
   return destination === undefined || result === "skipped" ? [] : [destination];
 }
@@ -130,7 +129,7 @@ function partOf(decisions: Decision[], place: string | undefined): Decision | un
   return there.find(({ result }) => result !== "standby") ?? there[0];
 }
 
-/** The decision as the routes made it: they know nothing of ends that were sent before and of alerts that do not ring. */
+/** Undoes what routes do not decide: an end that was sent before, and an alert that does not ring. */
 function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
   if (before?.result !== "contained" && before?.result !== "damped") return before;
   return { ...before, result: after?.result === "held" ? "held" : "deliver" };

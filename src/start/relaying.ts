@@ -138,9 +138,7 @@ export async function startRelaying(
   };
 }
 
-/**
- * A signal may be lost: routing, mutes and secrets are looked at each second, lanes every five, new lanes every ten.
- */
+/** A signal may be lost: routing, mutes, secrets are looked at each second, lanes every five, lost ones every ten. */
 function listenToStore(
   { store, hookSecrets }: Pick<Accepting, "store" | "hookSecrets">,
   { engine, mutes, watches, routing: { loop } }: Pick<Relaying, "engine" | "mutes" | "watches" | "routing">,
