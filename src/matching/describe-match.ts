@@ -1,7 +1,7 @@
 import type { Condition, Matcher } from "../core/rules.ts";
 import { numberFields } from "./path.ts";
 
-/** Writes matchers in the text form that every `match` accepts, so people can copy it. Without matchers: `every alert`. */
+/** Writes the text form that every `match` accepts, so people can copy it. Without matchers: `every alert`. */
 export function describeMatchers(matchers: Matcher[]): string {
   return matchers.length === 0 ? "every alert" : describeAll(matchers).join(" and ");
 }
@@ -18,18 +18,14 @@ export function describeAll(matchers: readonly Matcher[]): string[] {
       conditions.set(field, condition);
       return texts;
     }
-    // Conditions of a field in one list are read as one condition: the same value would have to meet all of them. Parentheses
-    // keep others apart.
+    // The same value would have to meet all conditions of a field in one list. Parentheses keep others apart.
     const [key = "", ...others] = Object.keys(condition);
     const isReadApart = others.length === 0 && key !== "equals" && key in known;
     return isReadApart ? texts : [`(${texts.join(" and ")})`];
   });
 }
 
-/**
- * Writes one text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`, `(token=USDC
- * or value<5)`, `not chain=eth`.
- */
+/** One text for each condition: `severity=critical`, `payload.pool exists`, `(token=USDC or value<5)`. */
 export function describeMatcher(matcher: Matcher): string[] {
   if ("any" in matcher) return [`(${matcher.any.map(describeGroup).join(" or ")})`];
   if ("not" in matcher) return [`not ${describeGroup(matcher.not)}`];
@@ -62,7 +58,6 @@ function describeCondition(
   return `${signs[key]}${isPattern ? quotePattern(text) : text}`;
 }
 
-/** The operators of the text form. */
 export const signs = {
   equals: "=",
   not: "!=",
@@ -75,7 +70,7 @@ export const signs = {
   lt: "<",
 } as const satisfies Record<Exclude<keyof Condition, "exists">, string>;
 
-/** Whether the text needs quotes: without them a text with a digit is refused as an unreadable number. */
+/** Without quotes a text with a digit is refused as an unreadable number. */
 function isNoNumber(field: string, text: string): boolean {
   return numberFields.has(field) && /\d/.test(text) && !/^\d+(?:\.\d+)?$/.test(text);
 }
@@ -97,7 +92,7 @@ function quotePattern(text: string): string {
   return /^[^\s"]+$/.test(text) && !isRead && closesWhatItOpens(text) ? text : quote(text);
 }
 
-/** Whether all parentheses close inside the text. In a group, an unopened parenthesis ends the group. */
+/** In a group, a parenthesis that the text has not opened ends the group. */
 function closesWhatItOpens(text: string): boolean {
   let open = 0;
   for (const character of text) {

@@ -11,7 +11,7 @@ const named = /\{([^{}]*)\}/g;
 export const linkPattern = `^https://[^/?#{}@\\s]+(?:[/?#](?:[^{}\\s]|\\{(?:${factFields.join("|")})\\})*)?$`;
 const example = "write e.g. https://dexscreener.com/{chain}/{token}";
 
-/** Reads the address of a link with facts in braces. The host is fixed, so no sender can lead readers elsewhere. */
+/** The host is fixed, so no sender can lead readers elsewhere. */
 export function readLinkTemplate(value: unknown): string | Refusal {
   if (typeof value !== "string") return new Refusal(`${showValue(value)} is no address`, example);
   if (!value.startsWith("https://")) return new Refusal("is no https address", example);
@@ -27,7 +27,7 @@ export function readLinkTemplate(value: unknown): string | Refusal {
   return new Refusal(`${showValue(value)} is no address`, example);
 }
 
-/** The address for one alert, with its facts percent-encoded. Otherwise the reason why there is none. */
+/** The facts are percent-encoded. */
 export function fillLink(template: string, alert: MatchInput): { url: string } | { leftOut: string } {
   let missing: string | undefined;
   const url = template.replace(named, (_all, name: string) => {

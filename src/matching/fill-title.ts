@@ -34,7 +34,6 @@ interface FilterContext {
 const longestShort = 24;
 const formatIn = oncePerZone(createTimeFormat);
 
-/** The filters for facts in a title. */
 const filters = new Map<string, Filter>(
   Object.entries({
     short: {
@@ -63,7 +62,6 @@ const filters = new Map<string, Filter>(
 const filtersOf = (fact: string) => [...filters].flatMap(([name, { of }]) => ((of?.has(fact) ?? true) ? [name] : []));
 const inBraces = /\{([^{}]*)\}/g;
 const inPattern = titleFacts.map((fact) => `${fact}(?:\\|(?:${filtersOf(fact).join("|")}))*`).join("|");
-/** A regular expression for a route's title. */
 export const titlePattern = `^(?=.*\\S)(?:[^{}]|\\{(?:${inPattern})\\})+$`;
 const titleExample = '"{token|upper} {changePercent|percent} in {chain}"';
 
@@ -85,10 +83,7 @@ export function readTitleTemplate(value: unknown): string | Refusal {
   return new Refusal("has a brace without its other one", `write e.g. ${titleExample}`);
 }
 
-/**
- * The first line of a route for one alert, cut as titles are. Otherwise the reason why there is none. A stranger wrote the
- * facts, so they are cleaned, and braces in them are text.
- */
+/** Cuts the line as titles are cut. A stranger wrote the facts, so they are cleaned, and their braces are text. */
 export function fillTitle(
   template: string,
   alert: MatchInput,

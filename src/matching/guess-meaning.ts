@@ -32,8 +32,8 @@ const signs = ">=|=>|≥|<=|=<|≤|>|<";
 const words = "at least|at most|above|over|more than|below|under|less than|min|max";
 
 /**
- * Finds conditions that are written as a value (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`). They would be
- * compared as texts and hold for no alert. Texts that senders really send must not be found.
+ * Finds conditions that are written as a value (`value: ">= 1000000"`, `token: "USDC,DAI"`). They would be compared as
+ * texts and hold for no alert. Texts that senders really send must not be found.
  */
 export function guessMeaning(field: string, text: string): Meaning | undefined {
   if (text.length > longestGuessed) return undefined;
@@ -87,7 +87,6 @@ function guessComparison(field: string, text: string): Meaning | undefined {
   return isShort ? { kind: "a number", condition: { equals: [String(readNumber(text))] } } : undefined;
 }
 
-/** Reads the numbers that `number` matches. */
 function readNumber(text: string): number {
   const [, digits = "", unit = ""] = /^(.*?)\s?([kmnbt]*|%)$/i.exec(text.replace(/[,_' ](?=\d)/g, "")) ?? [];
   const power = { k: 3, m: 6, b: 9, t: 12 }[unit.charAt(0).toLowerCase()] ?? 0;
@@ -161,7 +160,7 @@ function isGlob(field: string, text: string): boolean {
   return /[^*]/.test(text) && (/^\*|\*$/.test(text) || (!sentences.has(field) && /\w\*\w/.test(text)));
 }
 
-/** Writes a glob as a pattern. Patterns match anywhere, so a star at an end becomes nothing, and a missing star an anchor. */
+/** Patterns match anywhere, so a star at an end becomes nothing, and a missing star an anchor. */
 export function fromGlob(glob: string): string {
   const inner = glob
     .replace(/^\*+|\*+$/g, "")
@@ -175,12 +174,7 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/**
- * Doubts whether a text is a list: its commas may belong to a sentence, a key or a number, or brackets surround them. Undefined
- * without doubt.
- *
- * @param isSpaced whether a space follows one of the commas
- */
+/** Commas may belong to a sentence, a key or a number. Undefined without doubt. `isSpaced`: a space follows a comma. */
 export function doubtList(
   field: string,
   items: { text: string; isQuoted: boolean }[],

@@ -8,16 +8,15 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
 import { factReader, parseFieldPath, valuesAt } from "./path.ts";
 
-/** The values that matchers look at: the alert as it was read. */
 export interface MatchInput {
   facts: AlertFacts;
   payload?: Json;
   origin: AlertOrigin;
-  /** False: the body does not contain the word, so no member of the payload has this name. Default: any member may exist. */
+  /** False: the body lacks the word, so no member has this name. Default: any member may exist. */
   mayName?(word: string): boolean;
 }
 
-/** Whether an alert matches, and why. Most reasons are never shown, so they are written only when asked for. */
+/** Most reasons are never shown, so they are written only when asked for. */
 export interface Match {
   holds(input: MatchInput): boolean;
   /** Every condition that held, or the first that did not. */
@@ -58,10 +57,7 @@ export class SharedMatches {
   }
 }
 
-/**
- * All matchers must hold. An empty list matches everything. Throws `invalid_request` for a field or pattern that cannot be
- * read.
- */
+/** An empty list matches everything. Throws `invalid_request` for a field or pattern that cannot be read. */
 export function compileMatchers(
   matchers: Matcher[],
   { adviseOnMissing, shared = new SharedMatches() }: MatchOptions = {},
@@ -158,10 +154,9 @@ interface TextValue {
   spelled?: Spelled;
 }
 
-/** Reads all values of one field of an alert. Empty when it is missing or null. Several only where the path has `[*]`. */
+/** Empty when the field is missing or null. Several values only where the path has `[*]`. */
 export type ReadField = (input: MatchInput) => FieldValue[];
 
-/** Throws `invalid_request` for a field that no alert can have. */
 export function compileField(field: string): ReadField {
   const parsed = parseFieldPath(field);
   if (!parsed.ok) throw new AppError("invalid_request", `Field ${JSON.stringify(field)}: ${parsed.problem}.`);
@@ -197,20 +192,20 @@ interface Check<Given> {
   words(given: Given): string;
 }
 
-/** Checks all values of a field together. */
 type CheckValues = Check<FieldValue[]>;
 
 type CheckValue = Check<FieldValue>;
 
 /**
  * - Without a value (missing, or null) only `exists: false`, `not` and `notMatches` hold.
- * - `not`, `notMatches` and `exists` are about all values of the field. For the other conditions one value must meet every one.
- * - `equals` and `not` compare texts exactly, and two numbers as numbers (`1.0` equals `1`). Two hexadecimal addresses are
- * compared without regard to case, since checksummed and lower-case spellings name the same contract.
- * - `lt lte gt gte` hold for numbers only. Numbers sent as text count, and amounts as people write them (`$4,012.3`, `3.2M`).
+ * - `not`, `notMatches` and `exists` are about all values of the field. For the other conditions one value must meet
+ *   every one.
+ * - `equals` and `not` compare texts exactly, numbers as numbers (`1.0` equals `1`), and hexadecimal addresses without
+ *   regard to case: checksummed and lower-case spellings name the same contract.
+ * - `lt lte gt gte` hold for numbers only. Numbers sent as text count, and amounts as people write them (`$4,012.3`,
+ *   `3.2M`).
  * - `glob` holds for a text that fits one of them as a whole.
  * - Only the first 10,000 values of a field are looked at, and the words say so.
- *
  * Throws `invalid_request` for a pattern that cannot be read.
  */
 export function compileCondition(condition: Condition): CheckValues {
@@ -248,7 +243,7 @@ export function compileCondition(condition: Condition): CheckValues {
   };
 }
 
-/** Holds where no text is refused. @param say words for the refused text. Without one: for all texts */
+/** @param say words for the refused text. Without one: for all texts */
 function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) => string): CheckValues {
   const findIn = (looked: FieldValue[]) =>
     looked.find((value): value is TextValue => value.kind === "text" && isRefused(value));
@@ -264,7 +259,7 @@ function ofNone(isRefused: (value: TextValue) => boolean, say: (found?: string) 
   };
 }
 
-/** Bounds of the values of a `[*]`. Further ones are not looked at, since each matcher of each route would walk a huge list. */
+/** Further values of a `[*]` are not looked at, since each matcher of each route would walk a huge list. */
 const maxValues = 10_000;
 const maxUnits = 200_000;
 
@@ -278,7 +273,7 @@ function limitValues(values: FieldValue[]): FieldValue[] {
   return values;
 }
 
-/** Finds the first value that meets every check. Otherwise the words are about the first value. */
+/** One value must meet every check. Otherwise the words are about the first value. */
 function compileAny(checks: CheckValue[]): CheckValues {
   const fits = (value: FieldValue) => {
     for (const check of checks) if (!check.holds(value)) return false;
@@ -319,7 +314,6 @@ function compileValueChecks(condition: Condition): CheckValue[] {
   return checks;
 }
 
-/** A check of a text. */
 function ofText(holds: (value: TextValue) => boolean, words: (value: TextValue, holds: boolean) => string): CheckValue {
   return {
     holds: (value) => value.kind === "text" && holds(value),
@@ -375,10 +369,7 @@ function compileGlobs(globs: string[]): CheckValue {
   );
 }
 
-/**
- * Whether a whole text fits a glob, letter for letter, an address in any case. The parts between stars are searched one after
- * the other, each as early as possible, so no text takes long.
- */
+/** Letter for letter, an address in any case. Parts between stars are searched one by one, so no text takes long. */
 function compileGlob(glob: string): (text: string) => boolean {
   const isOfAddress = /^0x[0-9a-f*]*$/i.test(glob);
   const [first = "", ...others] = (isOfAddress ? glob.toLowerCase() : glob).split(/\*+/);
@@ -400,7 +391,6 @@ function compileGlob(glob: string): (text: string) => boolean {
 
 type Spelled = ReturnType<typeof spell>;
 
-/** Whether a text is one of several, see `compileCondition`. */
 function compileTexts(texts: readonly string[]): (value: TextValue) => boolean {
   const exact = new Set(texts);
   const spelled = texts.map(spell).filter(({ address, decimal }) => address !== undefined || decimal !== undefined);
@@ -430,7 +420,7 @@ function inWords(values: string[]): string {
 /** The length of a text that is looked at, so one alert cannot delay others. Facts are never longer. */
 const patternInputLimit = 20_000;
 
-/** A regular expression in RE2 syntax. It matches anywhere in a text, in time linear in its length. */
+/** RE2 syntax. Matches anywhere in a text, in time linear in its length. */
 function compilePattern(pattern: string): (text: string) => boolean {
   try {
     const compiled = RE2JS.compile(pattern);
@@ -443,7 +433,7 @@ function compilePattern(pattern: string): (text: string) => boolean {
 
 const shownCharacters = 80;
 
-/** A sender's value for our sentences: on one line, at most 80 characters, quoted unless it is one word. */
+/** On one line, at most 80 characters, quoted unless it is one word. */
 export function quoteValue(value: string): string {
   const line = value
     .slice(0, 4 * shownCharacters)

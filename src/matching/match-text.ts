@@ -7,7 +7,6 @@ import { parseFieldPath } from "./path.ts";
 
 /**
  * The text form of `match`, the same on routes, in mutes, on the page and on the command line:
- *
  *     text      = term { ( " " | " and " ) term }                 all must hold
  *               | term { " or " term }                            one must hold; both kinds together need parentheses
  *     term      = condition | "not " term | "(" text ")"
@@ -15,9 +14,8 @@ import { parseFieldPath } from "./path.ts";
  *     operator  = "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "=~" | "!~" | "~"
  *     value     = item { "," item }                               after = != and ~: any of them; elsewhere one item
  *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next term or comma
- *
- * A value may contain spaces, operators and pairs of parentheses. White space followed by a term begins the next term. In a
- * group, a parenthesis that the value has not opened ends the group. A text with such characters needs quotes.
+ * A value may contain spaces, operators and pairs of parentheses. White space and a term end it. In a group, a
+ * parenthesis that the value has not opened ends the group. A text with such characters needs quotes.
  */
 export type WrittenTerm =
   | WrittenCondition
@@ -116,7 +114,6 @@ function readTerm(text: string, start: number, depth: number): ReadTerms | Refus
   return new Refusal("has a parenthesis that is not closed", 'close it, or put the value that holds it in "quotes"');
 }
 
-/** Reads one condition. */
 function readWritten(text: string, start: number, depth: number): ReadTerms | Refusal {
   const found = matchAt(head, text, start);
   if (found === null) return notACondition(text.slice(start));
@@ -188,7 +185,6 @@ function readItems(text: string, start: number, ends: ItemEnds): ReadItems | Ref
 interface ReadItems {
   items: WrittenItem[];
   end: number;
-  /** Whether a space follows one of its commas. */
   isSpaced: boolean;
 }
 

@@ -8,10 +8,7 @@ export type AdviseOnMissing = (field: string, input: MatchInput) => string | und
 
 const mostNodes = 2_000;
 
-/**
- * For people who write routes: finds the path with the same end as the missing one, since most lack a wrapper or have a slip.
- * It reads the payload, once for each alert. The relay itself routes without it.
- */
+/** Most missing paths lack a wrapper or have a slip. This reads the payload, so the relay routes without it. */
 export function createMissingAdvice(): AdviseOnMissing {
   let listed: { payload: Json; nodes: PayloadNode[] } | undefined;
   return (field, { payload }) => {

@@ -5,7 +5,6 @@ import { type MappableFact, mappableFacts } from "../core/mapping.ts";
 
 /**
  * Names for matchers, and paths of a sender's own key. Both have one grammar:
- *
  *     field   = fact | "payload" { step }
  *     step    = "." name | "[" index "]" | "[*]" | "[" json-string "]" | "['" characters but "'" "']"
  *     name    = any characters except "." "[" "]" and white space
@@ -19,7 +18,6 @@ export const factFields = [
 ] as const;
 export type FactField = (typeof factFields)[number];
 
-/** The fields that are numbers. */
 export const numberFields: ReadonlySet<string> = new Set<FactField>([
   "value",
   "previousValue",
@@ -36,7 +34,7 @@ export function factsBehind(fact: FactField): FactField[] {
 
 type ReadText = (alert: { facts: AlertFacts; origin: AlertOrigin }) => string | undefined;
 
-/** Makes a reader of a fact. It returns undefined where the alert lacks the fact. */
+/** The reader returns undefined where the alert lacks the fact. */
 export function factReader(fact: FactField): ReadText {
   if (fact === "origin") return ({ origin }) => origin;
   if (fact === "changePercent") return ({ facts }) => changePercentOf(facts);
@@ -44,7 +42,6 @@ export function factReader(fact: FactField): ReadText {
   return ({ facts }) => facts[fact];
 }
 
-/** Reads a fact by a name, which may be unknown. */
 export function readFact(name: string, alert: { facts: AlertFacts; origin: AlertOrigin }): string | undefined {
   const fact = factFields.find((one) => one === name);
   return fact && factReader(fact)(alert);
@@ -128,7 +125,7 @@ function quote(key: string): string {
   );
 }
 
-/** The values at these steps. Several only where a step is `[*]`. */
+/** Several values only where a step is `[*]`. */
 export function valuesAt(root: Json, steps: PathStep[]): Json[] {
   let values = [root];
   for (const step of steps) {
@@ -169,16 +166,12 @@ export function readKeyPath(path: string): PathStep[] | undefined {
   return steps.length > 0 && steps.every(({ kind }) => kind !== "each") ? steps : undefined;
 }
 
-/**
- * The value at the path of a sender's key, or undefined. A number reaches an element of a list and a member of a map:
- * `payload.items.0.id`, `payload.items[0].id`. Matchers keep the two apart.
- */
+/** A number reaches list elements and map members: `payload.items.0.id`. Matchers keep the two apart. */
 export function valueAtPath(payload: Json, path: string): Json | undefined {
   const steps = readKeyPath(path);
   return steps && valueAtSteps(payload, steps);
 }
 
-/** The value at steps that `readKeyPath` has read. */
 export function valueAtSteps(payload: Json, steps: PathStep[]): Json | undefined {
   return steps.reduce<Json | undefined>((value, step) => {
     if (value === undefined || step.kind === "each") return undefined;
@@ -200,10 +193,7 @@ export interface PayloadNode {
 const longestPath = 300;
 const deepest = 32;
 
-/**
- * Lists the places of a payload in its order, each before its contents, at most `mostNodes`. The number bounds the cost,
- * whatever the payload contains.
- */
+/** In the payload's order, each place before its contents. `mostNodes` bounds the cost for any payload. */
 export function listPayloadNodes(payload: Json, mostNodes: number): PayloadNode[] {
   const nodes: PayloadNode[] = [];
   const waiting: PayloadNode[] = [{ path: "payload", steps: [], value: payload }];

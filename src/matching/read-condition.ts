@@ -12,7 +12,6 @@ export type MatchForm = "map" | "text";
 
 export type Refuse = (path: (string | number)[], refusal: Refusal) => void;
 
-/** A value with its place below its field. */
 export interface PlacedValue {
   value: unknown;
   path: (string | number)[];
@@ -34,7 +33,6 @@ interface Target {
   refuse: Refuse;
 }
 
-/** Adds one condition, or refuses its value. */
 export function addCondition(condition: Condition, key: keyof Condition, values: PlacedValue[], target: Target): void {
   const [first] = values;
   const path = first?.path ?? [];

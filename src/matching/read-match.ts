@@ -8,11 +8,10 @@ import { factFields, parseFieldPath, writeStep } from "./path.ts";
 import { addCondition, type PlacedValue, type Refuse, refuseContradiction, writeAsMap } from "./read-condition.ts";
 
 /**
- * Reads `match:` as configured: a text such as `severity=critical value>=5`, a list of such texts, or a map from fields to a
- * value, a list of values or a map of conditions. In a map `any` and `all` contain a list of such, and `not` one. All must
- * hold. An empty one is refused, since a line too many commented out would make it match everything.
- *
- * @param refuse called for each mistake, with its place below `match`. Then the returned matchers must not be used
+ * Reads `match:` as configured: a text such as `severity=critical value>=5`, a list of such texts, or a map from fields
+ * to a value, a list of values or a map of conditions. In a map, `any` and `all` contain a list of such, and `not` one.
+ * All must hold. An empty one is refused: a line too many commented out would make it match everything.
+ * @param refuse called for each mistake, with its place below `match`. The returned matchers must then not be used
  * @param depth how many groups surround it
  */
 export function readMatch(value: unknown, refuse: Refuse, depth = 0): Matcher[] {
@@ -159,10 +158,7 @@ const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
 };
 export const conditionKeys = Object.keys(otherNames) as (keyof Condition)[];
 
-/**
- * Reads `match:` as a map from fields to a value, a list of values, or a map of conditions. `any`, `all` and `not` contain
- * further ones.
- */
+/** `any`, `all` and `not` contain further matchers. */
 function readMap(value: object, refuse: Refuse, depth: number): Matcher[] {
   const entries = Object.entries(value);
   const matchers: Matcher[] = [];

@@ -16,9 +16,7 @@ const maxLinkTextUnits = 60;
 const worthShowingMs = 2 * 60 * 1000;
 
 /**
- * Rows for place and time, as far as the first line leaves them out. Metric keys are left out, as they are for programs. The
- * time of a fresh alert is left out too, as the chat shows it.
- *
+ * Leaves out what the first line says, metric keys, and the time of a fresh alert, which the chat shows.
  * @param said the first line in lower case
  * @param learned the subject whose learned name is shown: two subjects may share a name
  */
@@ -26,7 +24,6 @@ export function writeAlertRows(alert: Alert, now: number, said: string, learned?
   return [...writeAddress(learned, alert.facts), ...writeRows(alert, writeTimes(alert, now), said)];
 }
 
-/** Rows for all places and times that are known. */
 export function writeAllRows(alert: Alert, now: number): Row[] {
   const times: Row[] = [];
   const { occurredAt } = alert.facts;

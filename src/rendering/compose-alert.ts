@@ -15,10 +15,7 @@ import { bold, code, link, note, pageOfAlert, paragraph, text, time, writeExtras
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
 
-/**
- * The limits of `AlertFacts`: facts that reach one were cut. Cutting also removes blanks at the end, so a cut text is a little
- * shorter.
- */
+/** Facts that reach these limits of `AlertFacts` were cut. Cutting also removes blanks, so cut texts are shorter. */
 const maxFields = 40;
 const cutTextUnits = 19_900;
 /** The longest sender's text in a message: about two screens of a phone. */
@@ -27,11 +24,7 @@ const shownTextLines = 20;
 /** The longest title of an alert that this one holds back. */
 const maxWithUnits = 60;
 
-/**
- * Composes one alert for a person who has just been woken: the event and its severity, the numbers, whether it is new or late,
- * place and time, the sender's text, other useful fields, notes about the message, and a link. Nothing is said twice. Absent
- * facts leave no trace.
- */
+/** Composes one alert for a person who has just been woken. Nothing is said twice. Absent facts leave no trace. */
 export function composeAlert(
   alert: Alert,
   context: MessageContext,
@@ -86,7 +79,6 @@ function showInstants(block: Block, now: number): Block {
   return { ...block, rows: block.rows.map(({ label, value }) => ({ label, value: show(value) })) };
 }
 
-/** @param said the first line in lower case */
 function writeDetails(alert: Alert, context: MessageContext, said: string, learned: BareSubject | undefined): Block[] {
   const { facts } = alert;
   const words = writeWords(alert, context.resolvedBy, said);
@@ -112,7 +104,6 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
   }
 }
 
-/** Shortens the text to fit one message. */
 function shorten(blocks: Block[], { format }: AlertFacts): Block[] {
   return blocks.flatMap((block): Block[] => {
     const words = block.kind === "code" ? block.text : block.kind === "paragraph" ? textOf(block.inlines) : "";
@@ -187,7 +178,6 @@ function writeHistory(
     const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First at ";
     return [note([text(lasted), time(history.firstAt, now)])];
   }
-  // The line about damping says how often.
   if (history.count < 2 || damped !== undefined) return [];
   return [note([text(`${ordinal(history.count)} time since `), time(history.firstAt, now)])];
 }
@@ -235,7 +225,7 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   return notes.map(note);
 }
 
-/** Shortens the notes about broken JSON: the exact place interests only people who mend the sender, and the page shows it. */
+/** The exact place of a JSON mistake interests only people who mend the sender, and the page shows it. */
 function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): string {
   const all = notes.map((one) => cleanLine(one)).join("; ");
   if (format !== "broken-json" || detail === "full") return all;
@@ -243,10 +233,7 @@ function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): 
   return `${isCut ? "the body was cut off" : "the body is broken JSON"}; the page shows it as received`;
 }
 
-/**
- * Whether a message shows the notes. Guesses of the translator are only on the page. An unreadable body, or a full message that
- * is cut, concerns every reader.
- */
+/** Guesses of the translator are only on the page. An unreadable or cut body concerns everybody. */
 function matterToReaders(facts: AlertFacts, { detail }: MessageContext): boolean {
   if (facts.notes.length === 0) return false;
   // Shorter messages say themselves that they are cut.

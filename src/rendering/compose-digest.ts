@@ -21,7 +21,7 @@ import { writeAmount } from "./value-line.ts";
 const maxItems = 15;
 /** The most lines for a group: it is one incident, and people look for its parts. */
 const maxGroupItems = 50;
-/** The most of these for critical alerts that are over: the first line counts them, and they come last. */
+/** The most lines for critical alerts that are over: the first line counts them, and they come last. */
 const maxOverItems = 5;
 const maxTitleUnits = 100;
 /** Ends that have no line are named up to this many. */
@@ -42,16 +42,12 @@ const symbolsOf: Partial<Record<DigestContext["reason"], string>> = { quiet_hour
 interface DigestItem {
   /** The newest alert, if it is a resolution or the digest follows quiet hours. Otherwise the newest of the worst severity. */
   alert: Alert;
-  /** All alerts that the line counts. */
   all: Alert[];
-  /** When the first of the alerts fired, if they are over. Epoch milliseconds. */
+  /** When the first of the alerts fired, if they are over, epoch milliseconds. */
   firedAt?: number;
 }
 
-/**
- * Composes many alerts into one message: their number, severities, time, kinds and places. The worst and largest are listed by
- * name, one line for each alert key. The rest is counted, with a link to exactly these alerts. The numbers always add up.
- */
+/** The worst and largest alert keys have a line each. The rest is counted, with a link to exactly these alerts. */
 export function composeDigest(
   alerts: Alert[],
   context: DigestContext,
@@ -146,7 +142,6 @@ function firingOf(open: Alert[]): Firing {
   return firing;
 }
 
-/** Says how many alerts quiet hours or a mute held back, and how many of their keys still fire. */
 export function writeWhile(held: string, alerts: string, firing: Firing): string {
   return `While ${held}: ${alerts}, ${writeStill(firing)}`;
 }
@@ -179,7 +174,7 @@ function writeKinds(alerts: Alert[]): string {
   return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
 }
 
-/** Counts each name, the most frequent first. Empty names do not count. */
+/** The most frequent first. Empty names do not count. */
 function countEach(names: string[]): [name: string, count: number][] {
   const same = groupBy(names, (name) => name);
   same.delete("");
@@ -228,10 +223,7 @@ function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inl
   ];
 }
 
-/**
- * The alert that fired worst, among equals the furthest past its threshold. Empty where the list shows an equally bad one that
- * still fires.
- */
+/** Among equals the furthest past its threshold. Empty where the list shows an equally bad one that still fires. */
 function writeWorst(alerts: Alert[], shown: DigestItem[], layout: ItemLayout): Inline[][] {
   const farOf = ({ facts }: Alert): number => Number(distancePercentOf(facts));
   const isWorseThan = (one: Alert, other: Alert): boolean =>
@@ -298,10 +290,7 @@ function reasonWords({ reason, groupName }: DigestContext): string {
     : `Sent as one message for the group ${writeGroup(groupName)}. `;
 }
 
-/**
- * `and 17 more: 12 critical, 5 resolved. Over: ETH TVL, BTC price`. Earlier messages still show an alert as firing whose end
- * alone is among these, so it is named.
- */
+/** `and 17 more: 12 critical, 5 resolved. Over: ETH TVL, BTC price`. Earlier messages show these alerts as firing. */
 function writeRest(items: DigestItem[], namesOver: boolean): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
@@ -313,10 +302,7 @@ function writeRest(items: DigestItem[], namesOver: boolean): Block[] {
   return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}${ended}`)])];
 }
 
-/**
- * The notes and links of routes for alerts that still fire: each note once, with its number of alerts, and links that all
- * share.
- */
+/** The words of routes for alerts that still fire: each note once, and links that all share. */
 function writeSaid(items: DigestItem[], { extras }: DigestContext): Block[] {
   const firing = items.flatMap(({ alert }) => (isResolved(alert) ? [] : (extras?.get(alert.id) ?? {})));
   const noted = groupBy(firing, ({ note = "" }) => note);
@@ -336,7 +322,7 @@ function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   return [note([text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)])];
 }
 
-/** The last line: a link to the log with exactly these alerts, by their destination and the times of the first and last one. */
+/** A link to the log with exactly these alerts, by their destination and the times of the first and last one. */
 function writeEnding(
   total: number,
   { firstAt, lastAt }: Span,
@@ -392,7 +378,7 @@ function sizeOf({ facts: { value } }: Alert): number {
   return Number.isFinite(size) ? size : -1;
 }
 
-/** Only amounts of money are compared with each other: a trillion wei are a large number and little money. */
+/** Only amounts of money are compared: a trillion wei are a large number and little money. */
 function isOfMoney({ facts: { value, unit } }: Alert): boolean {
   return value !== undefined && (unit === undefined || /^\s*(?:usd[a-z]{0,2}|us\$|\$|dollars?|eur|€)\s*$/i.test(unit));
 }
@@ -404,7 +390,6 @@ function isResolved(alert: Alert): boolean {
 /** 0 is the worst. An unknown severity may be anything, so it ranks above `info`. */
 const ranks: Record<Severity, number> = { critical: 0, warning: 1, unknown: 2, info: 3 };
 
-/** `same`: newest first. */
 function pickShown(same: Alert[]): Alert | undefined {
   const newest = same[0];
   if (newest === undefined || isResolved(newest)) return newest;

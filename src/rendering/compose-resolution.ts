@@ -18,10 +18,7 @@ const maxWordsUnits = 280;
 /** Rows for place and time. The page has the other facts of a resolution. */
 const shownRows = new Set(["Token", "Pool", "Chain", "When", "Received"]);
 
-/**
- * Whether a resolution gets a short message, as nobody has to act on it. A message that a person asked for is shown whole. A
- * body that could not be read well enough is shown whole too.
- */
+/** Nobody has to act on a resolution. A message that a person asked for, and an unreadable body, are shown whole. */
 export function isBriefResolution(alert: Alert, context: MessageContext): boolean {
   const { status, format } = alert.facts;
   return (
@@ -34,10 +31,7 @@ export function isBriefResolution(alert: Alert, context: MessageContext): boolea
   );
 }
 
-/**
- * "Over after 8 min", the subject, and the value now. One line where it answers the first message. Otherwise enough to be
- * understood alone. `notes` and `ending` are the parts that every message may have.
- */
+/** One line where it answers the first message, else enough to be understood alone. `ending`: the last line. */
 export function composeResolution(
   alert: Alert,
   context: MessageContext,

@@ -44,7 +44,6 @@ function rangeOf(lowest: number | undefined, highest: number | undefined): strin
   return low === high ? `, at ${low},` : `, from ${low} to ${high},`;
 }
 
-/** The options that would mend the rule. */
 function advise(advice: string | undefined, page: string | undefined): Block[] {
   if (advice === undefined) return [];
   const muteIt = page === undefined ? [] : [text(" "), link("Mute it", `${page}#mute`)];

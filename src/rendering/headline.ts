@@ -9,9 +9,8 @@ import { bold, markLongWords } from "./inlines.ts";
 const maxSubjectUnits = 200;
 
 /**
- * The first line of a message (a locked phone shows some 110 characters), and its subject (one line, at most 200 UTF-16 units).
- * The parts are: the symbol; whether it is a test, over or from Tocsin; the event; the mark of a possible repeat. A subject has
- * the severity as a word instead of the symbol, unless the title begins with that word.
+ * A locked phone shows some 110 characters. The subject, of at most 200 UTF-16 units, has the severity as a word
+ * instead of the symbol, unless the title begins with that word.
  */
 export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus, facts: FactLine | undefined) {
   const title = context.extras?.title ?? sayWhatHappened(alert, facts, status);
@@ -38,7 +37,7 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
   };
 }
 
-/** The alert's facts as a first line. Undefined: too few facts, or a test, or an alert from Tocsin itself. */
+/** Undefined: too few facts, or a test, or an alert from Tocsin itself. */
 export function factLineOf(alert: Alert, context: MessageContext, nameOf?: NameOf): FactLine | undefined {
   if (alert.origin !== "hook" || isTest(alert, context)) return undefined;
   return writeFactLine(alert.facts, nameOf && ((subject) => nameOf(subject, context.now)));
@@ -61,10 +60,7 @@ export function stateSymbol(severity: Severity, status: AlertStatus): string {
 
 const severitySymbols: Record<Severity, string> = { critical: "🚨", warning: "⚠️", info: "ℹ️", unknown: "🔔" };
 
-/**
- * The word before the title. A test is no alert, whatever its severity, and a notice's title says everything. Info and unknown
- * severities get no word.
- */
+/** A test is no alert, whatever its severity, and a notice's title says everything. Info and unknown get no word. */
 function stateOf(alert: Alert, status: AlertStatus, test: boolean): string | undefined {
   const { severity } = alert.facts;
   if (test) return "Test";

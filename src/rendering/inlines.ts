@@ -4,7 +4,7 @@ import { isolate } from "../ground/text/clean.ts";
 
 /** Within this distance from the message the time of day is enough, without a date. */
 const clockIsEnoughMs = 12 * 60 * 60 * 1000;
-/** Addresses and metric keys, which readers copy whole. Web addresses are matched too, as chats link them by themselves. */
+/** Addresses and metric keys, which readers copy whole. Chats link web addresses by themselves. */
 const webAddressOrLongWord = /https?:\/\/\S+|[A-Za-z0-9_]{32,}/g;
 /** Tested first: most lines have no long word, and walking through matches costs ten times as much. */
 const longWord = /[A-Za-z0-9_]{32}/;
@@ -45,12 +45,11 @@ export function markLongWords(line: string, style: (value: string) => Inline = t
   return inlines;
 }
 
-/** The alert's page. Undefined when Tocsin's own address is not configured. */
+/** Undefined when Tocsin's own address is not configured. */
 export function pageOfAlert(publicUrl: string | undefined, alertId: string): string | undefined {
   return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/alerts/${encodeURIComponent(alertId)}`;
 }
 
-/** The page with the log of all alerts. */
 export function pageOfLog(publicUrl: string | undefined): string | undefined {
   return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/`;
 }

@@ -14,10 +14,7 @@ export const mostReceiptKeys = 8;
 const maxReasonUnits = 200;
 const { full } = createTimeFormat("UTC");
 
-/**
- * The notice at the end of a mute, to a destination whose alerts the mute has held back. It makes a sound only if a critical
- * alert still fires, as nobody there has heard of it. Everything else can wait.
- */
+/** Makes a sound only if a critical alert still fires, as nobody there knows of it. */
 export function writeMuteReceipt(mute: Mute, silenced: SilencedKeys, publicUrl: string): AlertFacts {
   const { alerts, keys, firing, latest, worst } = silenced;
   const stillFiring = Object.values(firing).reduce((sum, one) => sum + one, 0);

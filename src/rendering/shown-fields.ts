@@ -1,7 +1,7 @@
 import type { AlertFacts, AlertField } from "../core/alert.ts";
 import { remember } from "../ground/remember.ts";
 
-/** The most fields in a message. Readers of a chat read no more. */
+/** Readers of a chat read no more fields. */
 const mostShown = 6;
 const mostNames = 5_000;
 
@@ -22,7 +22,7 @@ const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;
 /** Addresses where readers find out what to do. */
 const helpfulAddress = /run_?book|play_?book|dashboard|status_?page/i;
 
-/** Whether a field is only for programs, by the last part of its path. Results are kept, as a sender's names repeat. */
+/** Judged by the last part of the path. Results are kept, as a sender's names repeat. */
 const isForMachines = remember(mostNames, (name: string) => {
   const last = name.slice(name.lastIndexOf(".") + 1);
   if (machineNames.has(last.toLowerCase().replace(/[^a-z0-9]+/g, ""))) return true;
@@ -38,9 +38,7 @@ function isAddressOf({ metric = "" }: AlertFacts, name: string, value: string): 
 }
 
 /**
- * Chooses the fields with new information, in the sender's order, and counts the others of this kind. Fields that repeat facts
- * or text and fields for programs are left out. The page shows some fields of a long body only in the raw body.
- *
+ * Leaves out fields for programs, and those that repeat facts or text. `more`: the others of this kind.
  * @param said the message's text above the fields, in lower case
  */
 export function chooseFields(facts: AlertFacts, said: string): { fields: AlertField[]; more: number } {

@@ -12,11 +12,8 @@ type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"
 const longValueUnits = 32;
 
 /**
- * The numbers of an alert on one line: the value, its distance from the threshold, the previous value and the change. Digits
- * are in groups, with up to six significant ones. Two different numbers never read the same. Computed numbers are added only
- * where they are certain. A text that is no plain decimal is shown as sent. Empty without numbers.
- *
- * @param said the first line. Words in it are not repeated
+ * Six significant digits, more where two numbers would read the same. Computed numbers are added only where certain. A
+ * text that is no plain decimal is shown as sent. `said`: the first line, which is not repeated.
  */
 export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   const facts = withPlainNumbers(sent);
@@ -33,10 +30,7 @@ export function writeValueLine(sent: Numbers, said = ""): Inline[] {
   return news.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }
 
-/**
- * Whether the first line has these words as numbers of their own: 24.1 is not in 124.15 or 24.1M. A bare 1 or 0.3 may belong to
- * a name.
- */
+/** As numbers of their own: 24.1 is not in 124.15 or 24.1M. A bare 1 or 0.3 may belong to a name. */
 function isSaid([part, ...others]: Inline[], said: string): boolean {
   if (part === undefined || part.kind === "time" || part.kind === "code" || others.length > 0) return false;
   if (/^\D?\d[.,]?\d?$/.test(part.text)) return false;
@@ -51,10 +45,7 @@ export function numberBeside(sent: string, { value, previousValue, threshold }: 
   return writeNumber(cleanLine(sent), { besides: [value, previousValue, threshold] });
 }
 
-/**
- * Value and unit, up to a length, for a line with more content. Empty without a value, and for a longer one: a part of a number
- * is another number.
- */
+/** Value and unit, for a line with more content. Empty for a longer value: a part of a number is another number. */
 export function writeAmount(facts: Numbers, maxUnits: number): string {
   if (facts.value === undefined) return "";
   const number = numberBeside(facts.value, facts);
