@@ -118,7 +118,6 @@ export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
 }
 
-/** Null where the text is no plain number. */
 export function toNumber(sent: string | undefined): number | null {
   const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
   return Number.isFinite(value) ? value : null;
@@ -139,7 +138,6 @@ export function sideOfThreshold(
   const order = alike && compareDecimals(...alike);
   if (order === undefined || order === 0) return undefined;
   const side = order < 0 ? "below" : "above";
-  // If the sender says the opposite, the two numbers differ in unit or in time.
   const isDenied =
     facts.status !== "resolved" &&
     [sideOfCondition({ fields: facts.fields ?? [] }), sideInTitle(facts)].some((said) => said && said !== side);

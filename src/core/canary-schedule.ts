@@ -23,7 +23,7 @@ export function describeCanarySchedule(schedule: CanarySchedule): string {
   return `at ${listed(times, "and")}${on}, ${timeZone}`;
 }
 
-/** Finds the first time after an instant (epoch milliseconds). For a time that the clocks jump over it is the jump. */
+/** Finds the first time after an instant, epoch milliseconds. A skipped time counts as the instant of the clocks' jump. */
 export function compileCanarySchedule(schedule: CanarySchedule): (after: number) => number {
   if (schedule.kind === "every") return (after) => after + schedule.everyMs;
   const { times, days, timeZone } = schedule;

@@ -4,7 +4,6 @@ import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
 import type { PlannedDelivery } from "./rules.ts";
 
-/** A delivery as the engine plans with it. */
 export interface DueDelivery
   extends Omit<PlannedDelivery, "channel" | "route" | "state" | "fallback" | "mutedBy" | "ring" | "group"> {
   seq: number;

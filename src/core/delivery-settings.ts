@@ -4,7 +4,6 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** Waits between the attempts of one delivery. */
 export interface RetrySchedule {
   /** Milliseconds: the first is the wait after the first failed attempt. */
   stepsMs: number[];

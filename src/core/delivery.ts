@@ -94,7 +94,7 @@ export type Outcome =
       kind: "retry";
       reason: ReasonCode;
       detail: string;
-      /** Nothing may be tried for so long. Absent: the schedule decides. */
+      /** Nothing may be tried for this long. Absent: the schedule decides. */
       waitMs?: number;
       /** `false` when the vendor only asked to wait (429): no step of the schedule is used up. Default true. */
       countsAsAttempt?: boolean;

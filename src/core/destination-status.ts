@@ -39,7 +39,6 @@ export interface DestinationStatus extends StatusKey {
   since: number;
   /** Failures in a row. */
   failures: number;
-  /** The breaker is open until this time. */
   openUntil?: number;
   probeAt?: number;
   /** When a dead destination got its first alert after a time without any. Probes are more frequent from then on. */
@@ -70,7 +69,6 @@ export interface DestinationStatus extends StatusKey {
   undelivered?: { pending?: UndeliveredSummary; notifiedAt?: number };
 }
 
-/** A destination, its state, and the state of its account if it has one. */
 export interface DestinationState {
   destination: Destination;
   own: DestinationStatus;

@@ -20,7 +20,6 @@ const maxNameUnits = 40;
 /** A longer number is left to the line below. Cut, it would be another number. */
 const maxNumberUnits = 30;
 
-/** An alert's facts in the few words of a first line. */
 export interface FactLine {
   /** `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`, or the sender's title with such facts. */
   title: string;
@@ -202,7 +201,7 @@ function chainOf(facts: AlertFacts, parts: MetricKeyParts | undefined): string {
   return /\p{L}/u.test(chain) && chain.length <= 20 ? chain : "";
 }
 
-/** What alerts are counted by. Empty where an alert does not say it. */
+/** The measure and chain by which alerts are counted. Empty where the alert names none. */
 export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
   const measure = readMeasure(facts, parts);

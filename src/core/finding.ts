@@ -9,7 +9,6 @@ export interface Finding {
   check: string;
   verdict: Verdict;
   detail: string;
-  /** How to mend it. */
   mend?: string;
 }
 

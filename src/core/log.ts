@@ -8,7 +8,6 @@ export type Log = Record<
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Makes a function that logs a thrown error. */
 export const logFailure =
   (log: Pick<Log, "error">, event: string, fields?: Record<string, unknown>) =>
   (error: unknown): void =>

@@ -4,7 +4,6 @@ import type { Document } from "./message.ts";
 import type { Damped, HeldBack } from "./ring.ts";
 import type { MessageDetail, MessageExtras } from "./rules.ts";
 
-/** What a message says besides the alert itself. */
 export interface MessageContext {
   /** When the message is made, epoch milliseconds. */
   now: number;

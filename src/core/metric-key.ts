@@ -7,7 +7,6 @@ export interface MetricKeyParts {
   chain: string;
   /** `total_tvl` in `eth_token_total_tvl_0x…`. */
   measure: string;
-  /** Whether the address is a token's or a pool's. */
   kind: "token" | "pool";
   address: string;
 }

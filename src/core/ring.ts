@@ -63,7 +63,7 @@ export interface HeldBack {
   worst: { id: string; at: number; severity: Severity; value?: number };
   lowest?: number;
   highest?: number;
-  /** Options of the route that would help. Absent until the damper `floor` holds an alert back, and where no option would. */
+  /** Route options that would make fewer rings. Absent until the damper `floor` holds an alert back, and where none would. */
   advice?: string;
   /** `again` or `rearm` held all of them back. */
   isBound?: true;

@@ -275,7 +275,6 @@ export interface PlannedDelivery {
   /** Now, or when its hold ends. Epoch milliseconds. */
   dueAt: number;
   updates: DeliveryUpdates;
-  /** What the message says about alerts of its key that did not ring. */
   damped?: Damped;
   freshnessMs?: number;
   extras?: MessageExtras;

@@ -15,7 +15,7 @@ export interface ShapePlace {
   facts: MappableFact[];
 }
 
-/** The paths of a payload and their types. In a list of objects the first counts. Names that are ids have nothing below. */
+/** Paths and types of a payload. A list counts by its first object. Nothing below a name that is an id (`0x…`) counts. */
 export interface BodyShape {
   /** Depends only on paths, types, and the facts read from them. At most 11 letters and digits. */
   id: string;

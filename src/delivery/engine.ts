@@ -52,7 +52,6 @@ export interface EngineDeps
   pictureNotes?: Pick<PictureNotes, "note">;
 }
 
-/** A person's request for a destination. */
 interface Doing<T> extends Pick<Wish, "by"> {
   here(group: LaneGroup): Promise<T>;
   /** The result, once the saved status shows it. */
@@ -159,7 +158,6 @@ export class Engine implements ClaimingDesk {
     this.#looking.wake();
   };
 
-  /** The destinations' names, by lane group. */
   laneGroups = (): ReadonlyMap<string, string[]> =>
     new Map([...this.#outlets].map(([group, its]) => [group, its.map(({ destination }) => destination.name)]));
 
@@ -176,7 +174,7 @@ export class Engine implements ClaimingDesk {
     return this.#notifier.send(facts, { watch, lane, to });
   }
 
-  /** Probes a destination at once. Undefined for an unknown name. The relay that runs it does so. Rejects as `Wishes.leave`. */
+  /** Probes a destination at once. Undefined for an unknown name. The relay that runs it does so. Rejects like `Wishes.leave`. */
   tryNow = async (name: string): Promise<Trial | undefined> => {
     const destination = this.#destinations.get(name);
     if (destination === undefined) return undefined;

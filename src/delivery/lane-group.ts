@@ -22,7 +22,6 @@ import { PaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
 
-/** A destination with its channel. */
 export interface Outlet {
   destination: Destination;
   channel: Channel;
@@ -159,7 +158,6 @@ export class LaneGroup {
     return trial;
   }
 
-  /** Stops claiming. */
   windDown(): void {
     this.#claiming.abort();
   }

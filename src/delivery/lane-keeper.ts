@@ -21,7 +21,6 @@ import { laneGroupOf } from "./plan/accounts.ts";
 export interface LaneKeeperDeps extends Omit<LaneGroupDeps, "lease" | "onLost">, Omit<RecoveryDeps, "store"> {
   store: LaneGroupDeps["store"] & Lanes & Pick<Relays, "forgetRelay">;
   sharedByRelays: boolean;
-  /** This relay's id. */
   owner: string;
   /** All configured destinations, by lane group. */
   outlets: ReadonlyMap<string, Outlet[]>;

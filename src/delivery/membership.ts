@@ -5,7 +5,6 @@ import type { EngineContext } from "./lane/context.ts";
 
 export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
   store: Relays & Pick<RoutingDesk, "leaveRouting">;
-  /** This relay, as the others see it. */
   self: Omit<RelaySelf, "report">;
   /** The state that goes with each announcement. It must not wait. Absent: the others see no state. */
   report?(): RelayReport;
@@ -36,7 +35,6 @@ export class Membership {
   /** Lane groups that no relay held, with the time at which each became free. Empty where another configuration routes. */
   unheld = (): ReadonlyMap<string, number> => this.#unheldSince;
 
-  /** Lane groups that a running relay holds. */
   taken(): Set<string> {
     return new Set(this.#relays.flatMap((relay) => relay.lanes));
   }

@@ -246,7 +246,7 @@ const declaration = /^\s{0,100}<\?xml\s[^<>]{0,200}\?>\s{0,100}/;
 const element = /<(?:[\w.-]{1,80}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,1000})?>([^<]{1,20000})<\//g;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
 
-/** The elements that contain only text, the first of each name. Undefined without a declaration or such an element. */
+/** The XML elements that contain only text, the first of each name. Undefined without a declaration or such an element. */
 function readXml(sent: string): { elements?: JsonObject; text: string } {
   const text = sent.replace(declaration, "");
   if (text.length === sent.length) return { text };

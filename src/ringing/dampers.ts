@@ -28,7 +28,7 @@ export interface Firing {
 
 type Rule = (firing: Firing) => string | undefined;
 
-/** A new extreme rings when it is this much further, unless the route has `again`. The second: without a threshold. */
+/** A new extreme rings when it is this much further, unless the route has `again`. */
 const ownBound = { percent: 5 };
 const boundWithoutThreshold = { percent: 2 };
 /** It also rings when it is this many times as far from the threshold, and at least this far in percent. */

@@ -73,7 +73,6 @@ export function joinGroup(
   }
 }
 
-/** Pure. */
 export function noteCause(
   { firing: before = {}, held }: CauseMemory,
   { id, at, alertKey, title, severity }: GroupEvent,
@@ -209,7 +208,6 @@ export interface Gathered {
   with?: HeldWith;
 }
 
-/** Pure. */
 export function mayChangeCauses(
   { causes = {} }: GroupMemory = {},
   alertKey: string,

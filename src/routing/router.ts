@@ -425,7 +425,6 @@ class Targets extends Map<string, Target> {
   }
 }
 
-/** How a delivery begins. */
 interface Start {
   state: PlannedDelivery["state"];
   dueAt: number;

@@ -21,7 +21,7 @@ const longestRoundMs = 100;
 /** In a flood routing takes small batches, and at most this share of the time. Accepting gets the rest. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
-/** A flood is over after so long without a sign of it. In any flood the door is idle for a moment between two commits. */
+/** A flood is over after this long without a sign of it. In any flood the door is idle for a moment between two commits. */
 const calmMs = 10;
 const floodLookMs = 5;
 /** Sorts interrupted requests before all other failures. */

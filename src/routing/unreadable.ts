@@ -5,7 +5,6 @@ import { cut } from "../ground/text/graphemes.ts";
 import { toPlainText } from "../ground/text/plain-text.ts";
 
 export interface UnreadableAlert {
-  /** The alert's. */
   id: string;
   body: Uint8Array;
   /** Why it could not be read, for people. */

@@ -8,16 +8,12 @@ import { countWithin } from "../ground/count-within.ts";
 const enoughCalls = 16;
 const mostTurns = 2;
 
-/**
- * A batch is handed over ahead with this many calls, and this share of the most lately. Smaller ones cost too many syncs. With
- * half they would hardly ever be sent ahead.
- */
+/** A batch that is handed over ahead has at least this many calls, and this share of the most in hand lately. */
 const fewestAhead = 8;
 const shareAhead = 0.45;
-/** What "the most lately" keeps with each batch: half of it after some 350 batches. */
+/** The factor by which the most in hand fades with each batch: half is left after some 350. */
 const fading = 0.998;
 
-/** A call, and the functions that answer it. */
 export interface Waiting<Call, Answer> {
   call: Call;
   resolve(answer: Answer): void;
@@ -50,7 +46,6 @@ export function createBatching<Call, Answer>(options: BatchingOptions<Call, Answ
   let callsUnderWay = 0;
   let mostInHand = 0;
 
-  /** Waiting calls that the next batch takes, at least one. */
   const nextSize = () => countWithin(waiting, most, ({ call }) => weightOf(call));
 
   function start(work: Promise<void>): void {

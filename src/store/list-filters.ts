@@ -53,7 +53,7 @@ export function problemsBetween(sql: Dialect, from: string, below: string): stri
     .join(" UNION ALL ");
 }
 
-/** The same as a condition on the alert `a`. */
+/** The condition that the alert `a` has a problem. */
 export const hasProblem = (
   sql: Dialect,
 ) => `(${sql.isSet("a.unmatched")} OR a.routed_at IS NULL AND a.route_failures > 0

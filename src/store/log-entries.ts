@@ -16,7 +16,6 @@ export type ListedRow = SummaryRow & { deliveries: string };
 export const listedColumns = (sql: Dialect) => `a.seq, ${shownColumns.map((name) => `a.${name}`).join(", ")},
   ${sql.versionOf("a")} AS version, a.facts, ${deliveriesOfAlert(sql)}`;
 
-/** The rows in their order as one JSON array. */
 export const inOrder = (sql: Dialect, names: readonly string[], rows: string) =>
   `(SELECT ${sql.jsonRowsOf(Object.fromEntries(names.map((name) => [name, `x.${name}`])))} FROM (${rows}) AS x)`;
 

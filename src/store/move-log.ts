@@ -107,7 +107,6 @@ async function withBoth<T>(
   }
 }
 
-/** The mark of a move that begins now. */
 function markOf(
   { dataDir, now }: Pick<MoveOptions, "dataDir" | "now">,
   known: Pick<MoveMark, "id" | "direction" | "source">,
@@ -288,7 +287,7 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
   });
 }
 
-/** People and senders know the secrets of the log that moves. They may all be in the configuration. */
+/** Senders and people know the secrets of the log that moves. A folder has none where the configuration gives them all. */
 async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<void> {
   const files = keptFiles(dataDir);
   const names = await files.list();

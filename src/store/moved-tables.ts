@@ -154,7 +154,6 @@ export interface MoveSide {
 
 /** The side that takes the log. */
 export interface MoveTarget extends MoveSide {
-  /** Writes the rows of one page and the mark in one transaction. */
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Awaitable<void>;
   /**
    * Makes the indexes, triggers and sums, which were not kept up to date meanwhile.

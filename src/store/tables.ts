@@ -297,7 +297,6 @@ export const columnNames = <Name extends TableName>(name: Name) =>
     only === undefined ? [column as keyof Row<Name> & string] : [],
   );
 
-/** The columns of an INSERT. */
 export const insertedColumns = (name: TableName): [name: string, kind: ColumnKind][] =>
   Object.entries<Column>(tables[name].columns).flatMap(([column, { kind, isUnnamed }]) =>
     isUnnamed ? [] : [[column, kind]],

@@ -114,7 +114,6 @@ export interface Joint<Call extends JointCall, Answer> {
   answerOther(tx: Tx, call: Call): Promise<Answer>;
 }
 
-/** Runs one call alone. */
 export async function runJoint<Call extends JointCall, Answer>(
   tx: Tx,
   { run, answerOther }: Joint<Call, Answer>,
@@ -171,7 +170,6 @@ export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Gi
   return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
 
-/** The beginning of the INSERT. */
 export const toInsert = ({ table, values }: RowOfStep) => `INSERT INTO ${table} (${Object.keys(values).join(", ")})`;
 export const valuesOf = ({ values }: RowOfStep) => Object.values(values).join(", ");
 

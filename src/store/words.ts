@@ -47,7 +47,6 @@ export function wordsOf(driver: DriverName) {
     inMs: (ms: string) => say(`now_ms() + ${ms}`, `clock_timestamp() + ${ms} * interval '1 millisecond'`),
     /** Names the index for SQLite, which has no statistics here and might take an index that holds finished deliveries too. */
     indexedBy: (index: string) => say(`INDEXED BY ${index}`, ""),
-    /** JSON as text. */
     jsonOf: (values: Record<string, string>) =>
       say(`json_object(${pairsOf(values)})`, `json_build_object(${pairsOf(values)})::text`),
     /** The rows of a query as one JSON array, as text. `only`: the condition of the rows that count. */
@@ -134,12 +133,10 @@ function wordsOfAlerts(say: Say) {
       say(`coalesce(${alert}.version, 0)`, `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`),
     /** The alert's status. It is a column in PostgreSQL. */
     statusOf: (alert: string) => say(`${alert}.facts ->> 'status'`, `${alert}.status`),
-    /** A fact of the alert as text. */
     factOf: (alert: string, name: string) =>
       say(`${alert}.facts ->> '$.${name}'`, `readable_json(${alert}.facts) ->> '${name}'`),
     /** The alert's value as it was sent, cut at 100 characters. */
     valueOf: (alert: string) => say(`substr(${alert}.facts ->> '$.value', 1, 100)`, `${alert}.value`),
-    /** The bytes of the alert's facts. */
     factsBytesOf: (alert: string) => say(`octet_length(${alert}.facts)`, `${alert}.facts_bytes`),
     /** The condition that an alert has this key and a position after one and up to another. The index of keys answers it. */
     isOfKey: (alert: string, key: string, after: string, to: string) =>

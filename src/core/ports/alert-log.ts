@@ -39,7 +39,6 @@ export interface AlertQuery {
   destination?: string;
   /** At least one delivery is by this route. With `state` and `destination`: the same delivery has all. */
   route?: string;
-  /** The alert key. */
   key?: string;
   /** All must hold. */
   facts?: readonly FactCondition[];
@@ -93,7 +92,7 @@ export interface AlertSummary {
 /** Newest first. */
 export interface AlertsFound {
   alerts: AlertSummary[];
-  /** Set when the time ran out before the page was full. The search continues at `position`. */
+  /** Set when the time ran out. The search continues at `position`, after about `looked` alerts, back to `receivedAt`. */
   stopped?: { position: Position; receivedAt: number; looked: number };
 }
 
@@ -142,7 +141,6 @@ export interface FailedCount {
   alerts: number;
   /** With a mute: the alerts that were held back in all. */
   heldBack?: number;
-  /** When the oldest and the newest of the alerts came. */
   oldestAt: number;
   newestAt: number;
 }
@@ -184,7 +182,6 @@ export interface AlertCounts {
   total: number;
   /** Those that are not removed. */
   kept: number;
-  /** When the oldest kept alert came. */
   oldestReceivedAt?: number;
   /** When the last kept alert came from a sender. */
   lastReceivedAt?: number;
@@ -231,11 +228,9 @@ export interface FollowedArrivals {
 export interface KeyEvent
   extends Pick<Alert, "id" | "receivedAt">,
     Pick<AlertFacts, "severity" | "status" | "value" | "threshold" | "unit" | "metric" | "token" | "chain"> {
-  /** Whether the alert repeats an earlier one. */
   isRepeat: boolean;
 }
 
-/** The values of one key, up to this alert. */
 export interface KeyValues {
   id: string;
   /** Oldest first, without repeats. As sent, cut at 100 characters. */
@@ -300,7 +295,6 @@ export interface AlertLog {
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
   /** Counts for each destination, also for those that are no longer configured. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
-  /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /** Finds by the beginning or end of an id (hexadecimal, `-`). Ends are only searched in the newest 100,000 alerts. */
   findByIdPart(part: string, limit: number): Promise<AlertsNamed>;

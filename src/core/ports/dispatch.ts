@@ -30,7 +30,7 @@ export interface ClaimedTogether {
   thread?: Thread;
 }
 
-/** Makes the fallback of one delivery. */
+/** A fallback to make for one delivery. */
 export interface FallbackCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
@@ -60,7 +60,6 @@ export interface AttemptRecord extends AttemptEntry {
   fallbacks?: FallbackCall[];
 }
 
-/** The request that brought these alerts. */
 export interface AlertRequest {
   contentType?: string;
   body: Uint8Array;
@@ -129,7 +128,7 @@ export interface HeldChange {
   dueAt: number;
   /** Appended to the reasons of the deliveries and the decision. */
   why: string;
-  /** A person has named them: nothing holds them again, and those that may have arrived are repeated and say so. */
+  /** A person has named the deliveries: nothing holds them again. Those that may have arrived are repeated. */
   isNamed: boolean;
 }
 

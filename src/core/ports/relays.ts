@@ -56,7 +56,6 @@ export interface RelayView extends RelaySelf {
   seenAt: number;
   /** A later configuration ran on this database in the last day. */
   isSuperseded?: boolean;
-  /** The lane groups that it holds. */
   lanes: string[];
   /** For each group, in epoch milliseconds by the driver's clock. */
   lanesSince?: Record<string, number>;

@@ -10,7 +10,6 @@ import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 export interface SweeperDeps extends RecoveryDeps {
   store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned" | "releaseRest"> &
     Pick<Administration, "maintain">;
-  /** The held groups. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "sendFurther">;

@@ -228,7 +228,6 @@ interface Doubt {
   until: number;
 }
 
-/** The place in the queue: that of the first delivery. */
 export const placeOf = ({ deliveries }: Claim): number => firstDueAt(deliveries);
 
 /** A delivery that quiet hours held goes out with the others of that night. */

@@ -14,7 +14,6 @@ import { type Claim, formOf, isQuiet, isSilenced } from "../plan/plan-claim.ts";
 import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
-/** What a message is made from. */
 export interface MessageSource
   extends Pick<
       ClaimedDelivery,

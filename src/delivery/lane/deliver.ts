@@ -77,7 +77,6 @@ interface Work {
   slotAt: number | undefined;
   /** A call was made and not recorded. */
   isUnrecorded: boolean;
-  /** When the last call began. */
   calledAt?: number;
   /** Saved with the next record. */
   paces: PaceRecord[];
@@ -581,7 +580,7 @@ function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {
   const [{ status }] = deliveries;
   // A ring among them needs a message, even if the newest is a quick repeat that would only change one.
   if (status !== "resolved" && deliveries.some(({ updates }) => updates === "reply")) return "reply";
-  // While an earlier end is unsent, this is the first end.
+  // A later end counts as the first one while the earlier end is unsent.
   return deliveries.find(({ updates }) => updates !== "later_end")?.updates ?? "later_end";
 }
 

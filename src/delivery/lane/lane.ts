@@ -63,7 +63,6 @@ const shutLookMs = 1_000;
  */
 export class Lane {
   readonly #concurrency: number;
-  /** Whether deliveries may be claimed ahead. */
   readonly #canRun: boolean;
   readonly #run: Run;
   readonly #offers: Offers;

@@ -16,7 +16,6 @@ export interface OffersDeps extends Pick<LaneContext, "destination" | "log"> {
   claims: Claims;
   /** Begins the claims in their order. */
   take(claims: Claim[]): void;
-  /** Makes the lane look for due deliveries. */
   wake(): void;
 }
 

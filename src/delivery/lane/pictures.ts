@@ -53,7 +53,6 @@ interface Job {
   sentAt: number;
   /** A later alert that the message got while the picture was being added. */
   next?: SentMessage;
-  /** The current text of the message. */
   message: Message;
   isBeingAdded: boolean;
   editsUnderWay: number;

@@ -53,7 +53,6 @@ export class Run {
   readonly #refused = new Set<Claim>();
   #claimed: { claim: Claim; stop: AbortSignal; claimedAt: number }[] = [];
   #calling = 0;
-  /** The estimated time of the next call. */
   #callMs = horizonMs;
 
   constructor(private readonly deps: RunDeps) {
@@ -131,7 +130,6 @@ export class Run {
     }
   }
 
-  /** Claims for this recipient that are not begun. */
   countWaiting(recipient: string): number {
     return this.#claimed.filter(({ claim }) => claim.deliveries[0].recipient === recipient).length;
   }

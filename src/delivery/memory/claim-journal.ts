@@ -7,7 +7,6 @@ export interface FileClaimJournal extends ClaimJournal {
 }
 
 export interface FileClaimJournalOptions {
-  /** Called when a write has failed. */
   onFault: (error: Error) => void;
   /** Differs after each start of the machine. Default: Linux's, elsewhere none. */
   bootId?: string | undefined;

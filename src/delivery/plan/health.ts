@@ -217,7 +217,6 @@ function isRefusing({ health }: DestinationStatus): boolean {
   return health === "dead" || health === "paused";
 }
 
-/** For the page, and as a code. */
 interface Failure {
   reason: ReasonCode;
   detail: string;

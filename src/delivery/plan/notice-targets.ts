@@ -3,7 +3,6 @@ import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Destination } from "../../core/rules.ts";
 import { makesSound, recipientsOf } from "../../vendors/index.ts";
 
-/** The destinations, and their health as far as this relay knows. */
 export interface NoticeWorld {
   destinations: readonly Destination[];
   isWell(destination: Destination): boolean;

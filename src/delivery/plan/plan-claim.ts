@@ -169,7 +169,7 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
-/** The next messages of `planClaim` while each is an alert that was never tried: their outcomes change nothing. Pure. */
+/** The next messages of `planClaim`, as long as each is an untried alert: the outcome of one changes no other. Pure. */
 export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
   const plans: ClaimPlan[] = [];
   // For these vendors the message of one key decides on the next.
@@ -253,7 +253,7 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
   return freshnessMs !== undefined && now - receivedAt - waitedMs > freshnessMs;
 }
 
-/** Silent: what does not ring, a resolving alert, a notice that needs no action. Not what a person asked for. */
+/** True for what does not ring, a resolving alert, a notice that needs no action. False for what a person asked for. */
 export function isQuiet(
   delivery: Pick<DueDelivery, "purpose" | "status"> &
     Partial<Pick<DueDelivery, "updates">> & { facts: Pick<AlertFacts, "severity"> },

@@ -124,7 +124,7 @@ function decideAmbiguous(
   };
 }
 
-/** @param failures 1 or more. `jitter` 0.2: a random factor between 0.8 and 1.2. @returns undefined when used up */
+/** `failures`: 1 or more. `jitter` 0.2: times a random factor of 0.8 to 1.2. Undefined when the schedule is used up. */
 export function waitAfter(
   failures: number,
   schedule: RetrySchedule,

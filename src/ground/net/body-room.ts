@@ -1,4 +1,3 @@
-/** The sender of a body. Room is shared by senders. */
 export interface BodySender {
   /** The hook that gets the body. */
   to: string;

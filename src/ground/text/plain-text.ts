@@ -66,7 +66,6 @@ export function wordsOf(list: string): readonly string[] {
   return list.trim().split(/\s+/);
 }
 
-/** `list` is separated by white space. */
 export function wordSet(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list));
 }

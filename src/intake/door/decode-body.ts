@@ -32,7 +32,6 @@ export function codingsOf({ headers }: IncomingMessage): readonly string[] {
 const none: readonly string[] = [];
 
 export interface DecodeLimits {
-  /** The limit of the result. */
   maxBytes: number;
   signal: AbortSignal;
   /** Whether the result may take so much memory. Bytes. */

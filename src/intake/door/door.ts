@@ -25,7 +25,7 @@ import { hashRequestBody, keepHeaders, readKeptHeaders, readRequestBody } from "
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
-  /** The account's hook's. Absent: `addSecret` adds it later. */
+  /** The secret of the account's hook. Absent: `addSecret` adds it later. */
   secret?: Secret;
   /** False: an unknown secret may be right, so the answer is 503. Default: always true. */
   knowsAllSecrets?(): boolean;
@@ -316,7 +316,6 @@ export class Door {
 
 type KeyedRefusal = Pick<RefusedDetail, "source" | "headers" | "body" | "contentType">;
 
-/** One request, from its head to its answer. */
 interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;

@@ -7,7 +7,7 @@ import { GatheredBody } from "../../ground/net/gathered-body.ts";
 /** `no_room`: other bodies need the room, see `BodyRoom`. */
 export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" | "no_room" | "aborted" };
 
-/** How far beyond the limit a body is read, in times: a sender that is cut off may never see the answer. */
+/** A body over the limit is read up to this many times the limit: a sender that is cut off may never see the answer. */
 const patience = 8;
 
 /**
@@ -90,7 +90,7 @@ export function hashRequestBody(
 
 function ignore(): void {}
 
-/** Names of headers whose values are kept as `***`. `idempotency-key` and `x-event-key` open nothing, so they are none. */
+/** Names of headers whose values are kept as `***`. `idempotency-key` and `x-event-key` are no secrets. */
 const credentials = [
   /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt/i,
   /(access|account|admin|api|app|auth|client|functions?|integration|license)[-_]?key/i,

@@ -138,7 +138,7 @@ export function findFacts(
   };
 }
 
-/** Splits a value from its unit ("24.3M USD"), which the other numbers lose too. Not where one has another unit. */
+/** Splits the unit from a value ("24.3M USD") and from the other numbers, unless one has another unit. */
 function splitUnits(all: Pick<FoundFacts, "threshold" | "previousValue" | "value" | "unit">): typeof all {
   const { threshold, previousValue, value, unit } = all;
   const found = unit === undefined ? splitUnit(value) : undefined;
@@ -302,7 +302,7 @@ function quantitiesIn(words: string): string[] {
   return ["price", "tvl", "volume"].filter((quantity) => lower.includes(quantity));
 }
 
-/** Whether a leaf measures something else than the metric or the title with a threshold says: a price next to a TVL. */
+/** Whether a leaf measures another quantity than the alert is about, such as a price next to a TVL. */
 function isOfOtherQuantity(
   leaf: Leaf,
   { metric, title, threshold, leaves }: Pick<FoundFacts, "metric" | "title" | "threshold"> & { leaves: Leaf[] },

@@ -151,7 +151,7 @@ function valueRole(
   return undefined;
 }
 
-/** A measure, its subject and a colon: "Price of ETH on eth: $3,912.5", but not "TVL of USDC: 3 pools". */
+/** Whether it follows a measure and a colon: "Price of ETH on eth: $3,912.5", but not "TVL of USDC: 3 pools". */
 function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   if (number.isBare) return false;
   // The names of a subject and its chain are no longer.

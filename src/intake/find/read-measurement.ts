@@ -21,7 +21,7 @@ export interface Measurement extends Omit<Measured, "metric"> {
   measure?: string;
 }
 
-/** Undefined without value, measure or threshold. Where two numbers could have a role, neither gets it. Linear. */
+/** Undefined where value, measure and threshold are all missing. Where two numbers could have a role, neither gets it. */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
   const { pieces, roles } = readSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));

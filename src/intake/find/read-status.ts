@@ -61,7 +61,7 @@ interface Tag {
 const maxTagEnd = 120;
 const maxTags = 8;
 
-/** Up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or a shouted word. One pattern froze on 8 KB of spaces. */
+/** Reads up to eight signs, then "[FIRING:2]", "(critical)" or "Resolved:". As one pattern it froze on 8 KB of spaces. */
 function readTag(title: string): Tag | undefined {
   const head = title.slice(0, maxTagEnd);
   const start = /^[a-z]/i.test(head) ? 0 : (/^[^\p{L}\p{N}[(]{0,8}/u.exec(head)?.[0].length ?? 0);
@@ -114,7 +114,7 @@ export function withoutStatus(title: string): string {
   return rest === "" ? title : rest;
 }
 
-/** Last words of something that is over. Few: an alert that is taken for resolved by mistake wakes nobody. */
+/** Last words of a sentence about something over. Few, as an alert taken for resolved by mistake wakes nobody. */
 const endings = [
   "back to normal",
   "is normal again",
@@ -128,7 +128,7 @@ const endings = [
 ];
 /** These count only after a separator: "USDC total TVL: recovered". "Funds recovered" may mean anything. */
 const shortEndings = ["recovered", "resolved"];
-/** Not over: "paused until the price is back to normal", "is not resolved". "before 26.1" is a previous value. */
+/** With these it is not over: "paused until the price is back to normal". "before 26.1" is a previous value. */
 const stillOpen =
   /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 

@@ -5,7 +5,6 @@ import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { readPayloads } from "../read-payloads.ts";
 import type { Translator, TranslatorOptions } from "../translator.ts";
 
-/** What the thread is started with. */
 export interface ReadingThreadData extends TranslatorOptions {
   /** One shared 32-bit integer: the place of the body that is being read, from 1. 0 before, `answering` after the last. */
   progress: SharedArrayBuffer;

@@ -194,7 +194,6 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
   };
 }
 
-/** One driver for each filter that narrows the query. */
 export function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
   const { severity, state, source, key, destination, route } = query;
   const drivers: Driver<never>[] = [];

@@ -3,7 +3,7 @@ import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.
 import { RecentMap } from "../../ground/recent-map.ts";
 import type { Awaitable } from "../tx.ts";
 
-/** The alerts of a step are routed so much later, except those whose routing fails. */
+/** The alerts of a step are routed at most this much later, except those whose routing fails. */
 export const settledAfterMs = 10 * 60_000;
 /** A few times the steps of all presets of the page. */
 export const mostKept = 1_000;

@@ -6,7 +6,7 @@ import { createListStatements, mostCounted } from "./list-statements.ts";
 import type { Bounds, Driver, Find, ListWords, Look } from "./list-words.ts";
 
 export interface Walked {
-  /** The time was over here: alerts with a lower `seq` were not looked at. */
+  /** Set when the time was over: alerts with a lower `seq` were not looked at. */
   stoppedBelow?: number;
   /** How many positions were looked at. */
   looked: number;

@@ -68,9 +68,9 @@ interface SnapshotRow<Row> {
   rows: Row[];
   /** Running transactions, as this read saw them. */
   running: string[];
-  /** Those of other databases of the server, or of its cleaning. */
+  /** Running transactions of other databases of the server, or of its cleaning. */
   foreign: string[];
-  /** Those whose owner is known. */
+  /** Running transactions whose owner is known. */
   known: string[];
   /** Added to a transaction's number, it gives the change's number. */
   base: string;

@@ -1,7 +1,6 @@
 import type { Now } from "../../core/clock.ts";
 
 export interface DatabaseClockDeps {
-  /** The machine's clock. */
   machine: Now;
   /** Called for a large correction. Positive when the database's clock is ahead. */
   onCorrected?(aheadMs: number): void;

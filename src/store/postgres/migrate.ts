@@ -140,7 +140,6 @@ const lockOrder = (
   "search_queue alert_words configurations relays"
 ).split(" ");
 
-/** Locks all of these tables within the time of a try. */
 function lockAll(tables: readonly string[], tryMs: number): string {
   const known = lockOrder.filter((name) => tables.includes(name));
   const names = [...known, ...tables.filter((name) => !known.includes(name))];

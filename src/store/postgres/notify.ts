@@ -5,7 +5,6 @@ import { readJson } from "../../ground/text/read-json.ts";
 import { addNotes, emitNotes, hasNews, type Notes, newNotes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
-  /** Sends a text to all that listen on the channel. */
   send(channel: string, text: string): Promise<unknown>;
   /** Rejects while the database is away. */
   look(): Promise<unknown>;

@@ -27,7 +27,6 @@ class Undone extends Error {
   }
 }
 
-/** The answer took too long. */
 export const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
 /** Runs work again that had no effect: at once on another connection, or after a random pause where it met a conflict. */

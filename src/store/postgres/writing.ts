@@ -20,7 +20,7 @@ type Typed = readonly [name: string, type: string];
 /** How long only the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
-/** Normally routing has the relay's time. A statement that arrives so late, as over a hung connection, has the server's. */
+/** Normally routing has the relay's time. A statement that arrives this late, as over a hung connection, has the server's. */
 const hungMs = 500;
 
 const requestColumns = insertedColumns("requests").map(([name, kind]): Typed => [name, typeNames[kind]]);

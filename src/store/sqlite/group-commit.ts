@@ -150,7 +150,7 @@ interface GuardedCommitDeps {
 
 /**
  * Group commit on a disk that may be full. A commit then removes the ballast, empties the log, and runs again without its new
- * alerts. Until the ballast is back, only deliveries are written.
+ * alerts. Until the ballast is back, new alerts are refused, and search index and removal rest.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {

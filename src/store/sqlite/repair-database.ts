@@ -40,9 +40,8 @@ export interface Lost extends Partial<UnreadPositions> {
 export interface LeftOut {
   /** Deliveries whose alert was lost. */
   deliveries: number;
-  /** Those that had not ended. Maybe nobody got them. */
+  /** Those among them that had not ended. Maybe nobody got them. */
   unsent: number;
-  /** Alerts that are kept without their body. */
   withoutBody: number;
   /** Alerts whose decisions name a destination for which they have no delivery: whether it was sent is unknown. */
   withoutDelivery: number;

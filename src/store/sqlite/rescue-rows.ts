@@ -65,7 +65,6 @@ function* readOn(begin: () => IterableIterator<Row>): Generator<Row, boolean> {
   }
 }
 
-/** @returns whether all of it was read */
 function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boolean {
   const rows = readOn(() => statement.iterate());
   for (;;) {

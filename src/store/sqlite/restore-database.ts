@@ -13,7 +13,6 @@ import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
 export interface Restored {
   /** The new place of the former database. Absent: there was none. */
   kept?: string;
-  /** The number of its alerts, and when the newest one came. */
   alerts: number;
   lastReceivedAt?: number;
   /** Waiting deliveries, which leave at the start, and alerts that wait for routing. */

@@ -57,7 +57,6 @@ export function fromWireResult(result: WireResult | undefined, call: Call): Call
   return "json" in result ? { ok: true, value: JSON.parse(result.json) } : result;
 }
 
-/** The request of a call that has a body. */
 function requestOf(call: Call): IncomingRequest | undefined {
   return call.name === "acceptRequest" ? (call.arguments[0] as IncomingRequest) : undefined;
 }

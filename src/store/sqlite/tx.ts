@@ -18,7 +18,6 @@ import { wordsOf } from "../words.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { Writing } from "./transactions/writing.ts";
 
-/** Given values by name. */
 type Named = Record<string, unknown>;
 
 type Executable = ReturnType<typeof compile>;
@@ -128,7 +127,6 @@ function compile(db: Pick<Database, "prepare">, text: string, given: Record<stri
   };
   const bind = (values: Named) =>
     names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
-  /** Gives the number of changed rows. */
   const run = (values: Named): number => statement.run(bind(values)).changes;
   return {
     run,

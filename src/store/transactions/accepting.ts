@@ -40,7 +40,7 @@ const noneEarlier: ReadonlyMap<IncomingRequest, readonly Earlier[]> = new Map();
 /** The position of an alert that is not stored yet: after all stored ones. */
 const firstPosition = 9_000_000_000_000_000;
 
-/** T1. Requests and alerts go to disk together. An alert without `routed_at` is its own outbox entry. Drafts are T2. */
+/** T1. Stores requests with their alerts. An alert without `routed_at` is its own outbox entry. Drafts are recorded too (T2). */
 export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: Routing) {
   const findStored = sql.statement(
     { ids: "text[]" },

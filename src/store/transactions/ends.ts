@@ -18,7 +18,6 @@ const mostEnds = 20;
 /** Nobody has read the message of a delivery in one of these states. */
 export const untoldStates = "('failed', 'expired', 'muted')";
 
-/** An earlier alert of the key. */
 type Earlier = EarlierEnd & { seq: number };
 
 type LeftToSend = (record: RoutingRecord, id: string) => ReturnType<typeof withoutToldEnd>;

@@ -27,7 +27,6 @@ export function createExpiringKeys(sql: Dialect) {
       (await tx.run(put, { kind, key, expires_at: expiresAt, now })).length > 0,
     hasKey: async (tx, kind, key, now) => (await tx.run(find, { kind, key, now })).length > 0,
     listKeys: async (tx, kind, now) => tx.run(list, { kind, now }),
-    /** Gives the number of removed keys. */
     removeExpiredKeys: async (tx, now) => (await tx.run(remove, { now })).length,
   } satisfies InTx<ExpiringKeyStore & { removeExpiredKeys(now: number): Promise<number> }>;
 }

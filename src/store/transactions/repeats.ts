@@ -33,7 +33,6 @@ interface Row {
   fingerprint: number | null;
   /** What a repeat has in common with its first alert. Null: the alert is not compared. */
   body: string | null;
-  /** The first alert, which this one repeats. */
   first?: First;
 }
 

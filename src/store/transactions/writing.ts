@@ -69,7 +69,6 @@ export function createMaking(sql: Dialect) {
   };
 }
 
-/** A delivery of an alert that is being routed. */
 export interface RoutedDelivery extends NewDelivery {
   /** A claim that is made with the delivery. The transaction holds the row of its lane. */
   claim?: PlannedClaim;
@@ -110,7 +109,6 @@ export interface RoutedAlert {
 
 const routedColumns = markedColumns("isRouted", "postgres");
 
-/** The columns of an alert that routing fills. */
 export const toRoutedColumns = ({ record, alert, decisions, ...judged }: RoutedAlert) => ({
   ...rowOf({ ...record.facts, ...alert, ...record, ...judged }, routedColumns),
   facts: JSON.stringify(record.facts),

@@ -10,7 +10,6 @@ export interface TransactionContext {
   newId: NewId;
   /** Decides when a lease ends. */
   now: Now;
-  /** The signals of the commit. */
   notes: Notes;
   /** Alerts that still need a new version in this commit. */
   changed: Set<number>;

@@ -14,7 +14,7 @@ const partsAsked = 8;
 /** One full-text index, of the alerts from `firstSeq` to the beginning of the next part. */
 export interface SearchPart {
   firstSeq: number;
-  /** Its table's. */
+  /** The name of its table. */
   name: string;
 }
 
