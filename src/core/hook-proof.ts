@@ -28,7 +28,6 @@ export interface Proof {
 
 /**
  * The part of the path after `/hooks/`.
- *
  * @param nonce 32 fresh random bytes in base64url
  * @param known another secret, which the relay surely accepts. A relay that does not know `secret` yet then counts no
  * guess.

@@ -9,7 +9,6 @@ const known = /(\{(?:header:[\w!#$%&'*+.^`|~-]+|body|body:open|sent)\})/;
 
 /**
  * Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is literal.
- *
  * @returns a string for a mistake: its description for people
  */
 export function parseSignedText(text: string): SignedPart[] | string {

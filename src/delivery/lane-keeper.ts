@@ -113,10 +113,7 @@ export class LaneKeeper {
     }
   }
 
-  /**
-   * Renews the leases until `stop` is aborted.
-   * @param onFewer called when a group was lost. It may be asked for again
-   */
+  /** Renews the leases until `stop` is aborted. @param onFewer called when a group was lost. It may be asked for again */
   renewing(onFewer: () => void): Poll {
     return createPoll({
       look: async () => {

@@ -103,7 +103,6 @@ const hourMs = 3_600_000;
 /**
  * An even share of the lane groups: each relay holds as many as the others, or one more. A relay hands over no more than the
  * others lack, so lanes do not move in circles.
- *
  * @returns how many groups to hold at most, and how many of the held ones to hand over
  * @param groups of this relay's configuration
  * @param held those of them that it holds

@@ -147,7 +147,6 @@ interface HoldingBack {
 /**
  * Whether a firing cause holds an alert back, and until when at most. Pure. Not held are: a worse alert, a resolving
  * alert whose firing was not held, and an alert that goes out with the cause's own group.
- *
  * @param by all causes that may hold the alert
  * @param known how many held alerts the destination knows. Default: those of this cause
  */
@@ -220,7 +219,6 @@ export function mayChangeCauses(
 /**
  * Decides how long an alert waits at one destination, by its group and by causes. Pure. Alerts are judged in the order
  * of their routing.
- *
  * @param find the memory under a name
  * @param isSent whether the alert would go out now. If a mute, quiet hours or a ring rule hold it, it waits for nothing
  * and is no new cause

@@ -45,7 +45,6 @@ const summaryEveryMs = 60 * 60_000;
  * A summary is sent where a held alert went further than agreed, or where the last message is wrong. In all other cases
  * the key's next message mentions the held alerts. The first resolving alert after a ring goes out, later ones are
  * held. A muted alert is only remembered. It cancels a due summary whose status it makes wrong.
- *
  * @param known undefined for a key without memory. Its alert rings
  * @param advises whether to look for better options when the floor holds an alert back
  */

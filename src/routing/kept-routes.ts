@@ -74,7 +74,6 @@ export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | 
 /**
  * The decisions of an alert with one for each route, in the order of the routes. Where the routes cannot be asked
  * again, their common line stays and says why.
- *
  * @param readPayload `too large`: the body is not read again. Undefined: it cannot be read
  */
 export function createTellDecisions(

@@ -45,7 +45,6 @@ export type Router = ReturnType<typeof createRouter>;
  *
  * Throws `config_invalid` for rules that name unknown destinations, and `invalid_request` for fields or patterns that
  * cannot be read.
- *
  * @param options.adviseOnMissing advice for authors of routes, see `createMissingAdvice`. It reads the payload of each
  * alert. Default: none
  */
@@ -68,7 +67,6 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
    * - A muted alert keeps its deliveries, in state `muted`, so the page can show them.
    * - A test (origin `test`) takes the same routes. It is neither muted nor held, since a person waits for it.
    * - Notices (origin `notice`) get nothing here. The engine plans them.
-   *
    * @param mutes those made at run time. The configuration's apply as well
    * @param now epoch milliseconds
    * @param keptRoutes the name of all routes, see `createKeptRoutes`. More than eight routes that did not take the
@@ -105,7 +103,6 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   /**
    * Routes an alert whose reading or routing fails: to the destinations of the default routes, or else to every
    * destination. No mute and no quiet hours apply, since it may be the worst of all.
-   *
    * @param what failed, twice
    * @param why for people
    */
@@ -304,7 +301,6 @@ export const mostWithOwnLine = 8;
 /**
  * The decisions of an alert, with one for each route that did not take it, in the order of the routes. Undefined: other
  * routes would take the alert, as its body is now read in another way.
- *
  * @param decisions those of the routes that took the alert then
  */
 export type TellAll = (decisions: readonly Decision[], input: MatchInput, routedAt: number) => Decision[] | undefined;

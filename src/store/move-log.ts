@@ -127,7 +127,6 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 /**
  * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on
  * either until that is done. A move that was killed continues when this is called again.
- *
  * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder:
  * nothing has changed then. `failed` when the two sides differ.
  */
@@ -189,7 +188,6 @@ async function endMoveTo(
 /**
  * Moves the log of PostgreSQL, on which no relay runs, into a `dataDir` without a log. The database stays as it is, and no relay
  * starts on it any more.
- *
  * @throws AppError as `moveToPostgres` does.
  */
 export function moveFromPostgres(options: MoveOptions): Promise<Moved> {

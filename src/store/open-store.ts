@@ -24,7 +24,6 @@ export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 /**
  * The store of the configuration. With PostgreSQL the folder, if there is one, is locked too: journals of this process lie there.
  * Relays on one machine each need their own folder, or none.
- *
  * @throws what `openThreadedStore` or `openPostgresStore` throws.
  */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {

@@ -42,10 +42,7 @@ export interface Tx {
     items: readonly StepItem<G>[],
     which?: WhichLanes,
   ): Awaitable<(Stepped<Result> | undefined)[]>;
-  /**
-   * Stores the requests in order, and routes their alerts.
-   * @param from the callers, where several share the transaction
-   */
+  /** Stores the requests in order, and routes their alerts. @param from the callers, where several share the transaction */
   storeRequests(requests: readonly NewRequest[], from?: AskedBy): Awaitable<Written>;
   /** Routes stored alerts. An alert that is already routed stays as it is, and is left out of the answer. */
   routeAlerts(alerts: readonly RoutedAlert[]): Awaitable<Written>;

@@ -12,7 +12,6 @@ export const unroutedColumns = columns.join(", ");
 
 /**
  * Alerts that wait for routing, grouped by their requests.
- *
  * @param open gets the first alert of each request. Undefined: the list ends before this request
  */
 export function toUnrouted<Listed extends UnroutedRow>(

@@ -12,7 +12,6 @@ export function formerFolder(dataDir: string | undefined): string {
 /**
  * Opens the records that all processes share for as long as `work` takes: in the PostgreSQL of the configuration, or else in
  * files of its folder.
- *
  * @param options.isExisting see `PostgresStoreOptions`. When false, a database without records takes over those of the folder, so
  * that senders and people can keep their secrets. Default true
  * @throws what `openKeptRecords` and `work` throw.

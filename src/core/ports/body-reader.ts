@@ -27,7 +27,6 @@ export interface BodyReader {
 
 /**
  * Reads the payloads of a stored body by the alerts' places in it, in this thread. Undefined for a place without a payload.
- *
  * @throws when the body cannot be read this time
  */
 export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;

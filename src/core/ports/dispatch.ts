@@ -168,7 +168,6 @@ export interface Dispatch {
   releaseRest(destinations: string[], at: number): Promise<boolean>;
   /**
    * Gives claimed deliveries back without a call (shutdown). They are due again at `dueAt`.
-   *
    * @param wasHeld whether quiet hours had held them, as their message says. Default false
    */
   releaseClaim(lane: LaneFence, token: string, dueAt: number, wasHeld?: boolean): Promise<"done" | "lost">;

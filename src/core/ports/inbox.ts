@@ -41,7 +41,6 @@ export interface Inbox {
   /**
    * Compares keys only. Routing decides whether a body without a key is a repeat. Where a damaged database cannot look
    * up earlier keys, the request is stored as new, without its key.
-   *
    * @param drafts the routing of its alerts, in order, to record in the same step. Where that fails, only the request
    * is stored. Default: the alerts wait for routing
    */

@@ -42,10 +42,7 @@ import type { LaneContext } from "./context.ts";
 import type { LanePictures } from "./pictures.ts";
 
 export interface DeliveryListener {
-  /**
-   * Called when the last call has ended, before its record is on disk.
-   * @param isWell the message was sent
-   */
+  /** Called when the last call has ended, before its record is on disk. @param isWell the message was sent */
   onAnswered(isWell: boolean): void;
   /** Called when the store has refused to record a call. It is asked again until the lease ends. */
   onRefused(): void;

@@ -21,7 +21,6 @@ const mostSlots = 16_384;
 /**
  * The journal is a small file, overwritten in place and never synced. Written bytes outlive the process, so a note costs two
  * microseconds. A restart of the machine may lose the last notes, so a journal of another boot is not believed.
- *
  * @returns undefined where the file cannot be opened, or the system has no boot id
  */
 export function openClaimJournal(path: string, options: FileClaimJournalOptions): FileClaimJournal | undefined {

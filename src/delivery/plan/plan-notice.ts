@@ -26,7 +26,6 @@ export const titlesKept = 5;
  *
  *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
  *     "worse" ──a worse kind: dead──▶ "worse" again             "better" ──the same again within 10 min──▶ waits
- *
  * @param canSend whether there is a destination for the notice
  */
 export function planNotice(status: DestinationStatus, canSend: boolean, now: number): DueNotice | undefined {

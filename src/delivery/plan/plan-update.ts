@@ -49,7 +49,6 @@ export interface UpdateInput {
  * resolving one. A resolving alert changes the first message and answers it, without a sound. Where messages cannot be changed,
  * each continues the history. An alert that comes too late does not become the last word: a firing alert is not sent when its end
  * was sent, nor is an end to a program that knows of the next firing.
- *
  * @returns an empty list: nothing is sent, and no message is changed
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {

@@ -8,7 +8,6 @@ import { isWithoutFolderSync } from "./replace-file.ts";
  *
  * `mkdir` with `recursive` is not used. In an existing folder that refuses new names with ENOENT, such as /proc, Node
  * 20 to 24 tries for ever and answers no signal.
- *
  * @throws the error of the first call that was refused, with its `code`
  */
 export function makePrivateFolder(path: string): void {

@@ -10,7 +10,6 @@ export interface ProxyTrust {
 
 /**
  * The address that a request came from. An IPv4 address is never written as IPv6. `unknown` when the connection is gone.
- *
  * @param peer the other end of the connection
  */
 export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => string;
@@ -69,7 +68,6 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
 /**
  * The network that a limit counts a request for. An IPv6 subscriber has a whole /64, which counts as one. `unknown`
  * when the connection is gone.
- *
  * @param trust ranges for `createIpRanges`; throws as it does
  */
 export function createRequestNetwork(trust: ProxyTrust): ClientAddressOf {

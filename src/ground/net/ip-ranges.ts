@@ -25,7 +25,6 @@ export function isIpRange(text: string): boolean {
 
 /**
  * A range of mapped addresses (`::ffff:10.0.0.0/104`) is read as the range of their IPv4 addresses.
- *
  * @param ranges each as `isIpRange` accepts it; throws as `net.BlockList` does for others
  */
 export function createIpRanges(ranges: readonly string[]) {

@@ -97,10 +97,7 @@ export class Door {
     for (const { name, secrets } of sources) this.setSecretsOf(name, secrets);
   }
 
-  /**
-   * For a path that begins with `hookPrefix`.
-   * @param given the path after the prefix, not decoded
-   */
+  /** For a path that begins with `hookPrefix`. @param given the path after the prefix, not decoded */
   handle(request: IncomingMessage, response: ServerResponse, given: string): void {
     const secret = this.#secrets.find(given);
     if (secret === undefined) this.#meetStranger(request, response, given);

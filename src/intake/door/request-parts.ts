@@ -12,7 +12,6 @@ const patience = 8;
 
 /**
  * Reads a body up to `maxBytes`, whatever length its headers claim. Anything beyond is dropped.
- *
  * @param place the body's place in `room`. `done` has to leave it
  * @param done called once. A promise would cost more than the reading
  */
@@ -64,7 +63,6 @@ export function readRequestBody(
 
 /**
  * Reads a body to its end and keeps nothing of it.
- *
  * @param done called once with size and hash, or with undefined for a body over `maxBytes`. Not called for a body that
  * is cut off
  */
@@ -104,7 +102,6 @@ const masked = "***";
 
 /**
  * The pairs in their order as JSON. Credentials and the hook's secret are masked.
- *
  * @param rawHeaders Node's flat list of names and values
  */
 export function keepHeaders(rawHeaders: string[]): string {

@@ -100,7 +100,6 @@ function sizeOf(value: Json, limit: number): number {
  * An alert of a group with the group's common labels, annotations, address, group key and receiver where it has none.
  * The group's title and message are about all its alerts, so only an alert without anything for a title gets them.
  * Neither argument is changed.
- *
  * @param envelope from `limitEnvelope`
  */
 export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefined): JsonObject {

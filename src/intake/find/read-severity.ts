@@ -26,10 +26,7 @@ export interface ReadSeverity {
 /** A sender's own words, as configured. */
 export type SeverityWords = ReadonlyMap<string, Severity>;
 
-/**
- * Undefined: the word is no severity.
- * @param name the normalised name of the value's place, e.g. `severity` or `priority`
- */
+/** Undefined: the word is no severity. @param name the normalised name of the value's place, e.g. `severity` or `priority` */
 export function readSeverity(text: string, name: string, words?: SeverityWords): ReadSeverity | undefined {
   const word = wordOf(text);
   const meant = words?.get(word);

@@ -23,7 +23,6 @@ export type ShapeReader = ReturnType<typeof createShapeReader>;
 
 /**
  * The id of a shape is a sum over leaves, the same in any order and any process. Null and blank members count as missing.
- *
  * @param hook the source of the bodies. Two sources never share a shape. Default: the account's hook
  */
 export function createShapeReader(hook?: string) {

@@ -12,7 +12,6 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
  * The key by which a sender marks its repeats. It begins with its place (`webhook-id:…`, `payload.event.id:…`), so
  * equal words from two places are two keys. A source's keys begin with its name (`github/webhook-id:…`). A long key is
  * hashed. A CloudEvents id is unique only together with its source (CloudEvents 1.0, "id"). Never throws.
- *
  * @param headers names in lower case
  * @param request is read only for paths
  * @param paths such as `payload.event.id`, tried in order when no header has a key. The first scalar that is not empty

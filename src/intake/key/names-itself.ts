@@ -22,7 +22,6 @@ const eventContainers = wordSet("data event alert payload message notification b
 /**
  * Whether a body has an id or time of its event. The same bytes again are then the same event. In doubt false: a repeat
  * is then sent as a new event. Never throws.
- *
  * @param leaves of the payload, from `listContent`
  */
 export function namesItself(payload: Json, leaves: Leaf[]): boolean {

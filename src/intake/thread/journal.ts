@@ -17,7 +17,6 @@ const maxNoteBytes = 16 * 1024 * 1024;
 /**
  * The journal as a small file, overwritten in place. It is not synced: written data outlives the process, and reading
  * causes no power cut. A note costs microseconds.
- *
  * @param path undefined: nothing is noted or known
  * @param onFault called when the file cannot be used, and at the first failing write after a successful one
  */

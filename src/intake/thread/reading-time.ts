@@ -26,7 +26,6 @@ const patience = 30;
  * Node 20 has no processor time of one thread, so the process's is the upper bound. The kernel is fair, so each other
  * busy thread takes at most as much. The limit is ten times what a body takes. A late look shows that this thread was
  * held up, so no single look counts for much.
- *
  * @returns a function for each look: whether the body at this place has used up its time
  */
 export function createReadingTime({ lookEveryMs, limitOf, start }: ReadingTimeOptions) {

@@ -33,7 +33,6 @@ export interface StepCounter {
 /**
  * Counts alerts step by step: an alert's id begins with its time, so a step is a range of positions. The count of a past step is
  * kept, unless a removal may have reached the step.
- *
  * @param nowMs milliseconds that only go forward.
  */
 export function createOverTime(

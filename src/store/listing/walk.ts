@@ -30,7 +30,6 @@ export type Visit<Search> = (look: Look<Search>) => Promise<"enough" | "more">;
  * Finds a page of the log for any combination of filters. A single filter has an index that gives the page in order. Several
  * filters may each match half of the log, and together nothing. The walk therefore reads the log in windows, newest first, each
  * along the driver that narrows it most. It ends when the page is full or the time is over.
- *
  * @param nowMs milliseconds that only go forward.
  */
 export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number) {
@@ -57,7 +56,6 @@ export function createWalk<Search>(words: ListWords<Search>, nowMs: () => number
 
   /**
    * A window that ends at `below`, narrow enough for a short step. Without a driver it is empty.
-   *
    * @param first the earliest beginning of the window
    * @param found the search, and where the window begins when it is read along the search
    */

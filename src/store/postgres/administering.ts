@@ -149,7 +149,6 @@ async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "use
 
 /**
  * Replaces added rows by their sum in one statement, so a reader sees either. Rows that another relay is summing up are left out.
- *
  * @param sums of the other columns, as SQL
  */
 async function fold(database: Database, table: string, key: string, sums: Record<string, string>): Promise<void> {

@@ -72,7 +72,6 @@ const types: pg.CustomTypesConfig = {
  * - `now`: see `DatabaseClock`. Compared with each new connection, and every five seconds.
  * - `isFull`: the disk was full for the last change, within the last twenty seconds.
  * - `settled` resolves when the calls in progress have ended. `close` waits for them too, and later calls are refused.
- *
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
 export async function connect(options: ConnectOptions) {

@@ -4,7 +4,6 @@ import type { Database, Transaction } from "./database.ts";
 /**
  * Keeps each record in a row. Processes that start with an empty database make the missing records. All then read those of the
  * first.
- *
  * @param place of the database, for people
  */
 export function createKeptRecords(database: Database, place: string): KeptRecords {

@@ -43,7 +43,6 @@ export interface MigrateOptions {
 /**
  * Brings the database to the newest version, each step in a transaction of its own, one relay after the other. Relays of earlier
  * versions run meanwhile.
- *
  * @throws AppError `store_too_new` for a database on which this code cannot run, before anything is written. `store_unavailable`
  * when others do not release a table. An error that names the file when its SQL fails: the database is then as it was before that
  * step.

@@ -9,7 +9,6 @@ type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
 
 /**
  * The relays that run on this database. Each has a row that ends by the database's clock.
- *
  * @param relayName of this process. A former process of that name is gone
  */
 export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {

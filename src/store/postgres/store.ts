@@ -42,7 +42,6 @@ export type PostgresDatabase = Awaited<ReturnType<typeof openPostgresDatabase>>;
 
 /**
  * Connects, and brings the schema up to date.
- *
  * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be
  * used, `config_invalid` for a wrong address.
  */
@@ -105,11 +104,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions) {
 /** Every port, with the housekeeping that PostgreSQL does not do itself, and the records that SQLite keeps in files. */
 export type PostgresStore = Store & SharedAllowances & Required<Pick<Store, "maintain" | "kept" | "standbys">>;
 
-/**
- * Only the kept records, for a command or before there is a relay.
- *
- * @throws as `openPostgresDatabase` does.
- */
+/** Only the kept records, for a command or before there is a relay. @throws as `openPostgresDatabase` does. */
 export async function openKeptRecords(
   options: Pick<PostgresStoreOptions, "url" | "isExisting">,
 ): Promise<Pick<PostgresStore, "kept" | "close">> {
@@ -119,11 +114,7 @@ export async function openKeptRecords(
 
 const placeFor = (url: string): string => `PostgreSQL ${databasePlace(url)}`;
 
-/**
- * The store that several relays share.
- *
- * @throws as `openPostgresDatabase` does.
- */
+/** The store that several relays share. @throws as `openPostgresDatabase` does. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { relayName } = options;
   const database = await openPostgresDatabase(options);

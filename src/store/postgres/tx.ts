@@ -50,11 +50,7 @@ const typeOf = (given: Given, name: string) => given[name]?.replace("int8", "big
 
 const givenName = (name: string): string => `given.given_${name}`;
 
-/**
- * The given rows, one array for each column.
- *
- * @param first the number of the first parameter
- */
+/** The given rows, one array for each column. @param first the number of the first parameter */
 function toUnnest(given: Given, first = 1): string {
   const names = Object.keys(given);
   return `unnest(${names.map((name, index) => `$${index + first}::${typeOf(given, name)}[]`).join(", ")}) WITH ORDINALITY

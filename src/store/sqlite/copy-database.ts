@@ -12,7 +12,6 @@ const pagesPerTurn = 1024;
  *
  * It reads in one read transaction of a connection of its own. Without that, a copy starts again with every commit of others, and
  * never ends under steady writing (sqlite.org/c3ref/backup_finish.html).
- *
  * @throws AppError `conflict` when a file has that name, `invalid_request` when its folder is missing.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {

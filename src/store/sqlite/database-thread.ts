@@ -72,7 +72,6 @@ const logStopped = {
 
 /**
  * The connection to one thread. When the thread ends, all waiting calls are rejected.
- *
  * @throws the error of opening the database.
  */
 async function openLine(data: object, options: DatabaseThreadOptions) {
@@ -144,7 +143,6 @@ async function openLine(data: object, options: DatabaseThreadOptions) {
 /**
  * A thread that owns a database connection. It takes the next batch of calls when the last one is on disk (batching.ts). An idle
  * store answers a call after the call's own sync. In a busy one, all calls that came meanwhile share a sync.
- *
  * @throws the error of opening the database.
  */
 export async function startDatabaseThread<Served extends ServesCalls = ServedSession>(

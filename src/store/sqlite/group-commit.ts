@@ -35,7 +35,6 @@ export interface GroupCommit {
  *
  * Changed alerts get a new version in the same commit, by which an event stream resumes. Versions only grow, with gaps where a
  * commit was rolled back.
- *
  * @param isReading the connection only reads: all calls of a commit see one snapshot. Default: it may write
  */
 export function createGroupCommit(

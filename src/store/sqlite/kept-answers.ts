@@ -27,7 +27,6 @@ export type AnswerKept = (call: Call, read: () => Promise<CallResult>) => Promis
 /**
  * Keeps answers of the reading thread, as text, until something is committed. SQLite's `dataVersion` changes with any commit of
  * another connection. It is asked before the reading, so an answer is never older than its number.
- *
  * @param most characters that are kept. The next commit drops all of them.
  */
 export function keepAnswers(dataVersion: () => number, most = mostKept): AnswerKept {

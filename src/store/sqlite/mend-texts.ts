@@ -63,7 +63,6 @@ function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): Ale
 
 /**
  * Replaces each damaged JSON text of a row by a readable one.
- *
  * @returns `unfit` where the row means nothing without a damaged text.
  */
 export function mendTexts(table: string, columns: string[], row: Row): "right" | "mended" | "unfit" {

@@ -11,7 +11,6 @@ export const readMigrations = (from: URL = folder): Migration[] => readNumberedF
 
 /**
  * Compares the versions before anything is written.
- *
  * @throws AppError `store_too_new` for a database that a newer Tocsin has written. `failed` for one from before the first
  * migration, and with `exactly` for one that is not up to date, since a reader cannot migrate it.
  */
@@ -44,7 +43,6 @@ export function requireVersion(
 /**
  * Brings the database to the newest version, each step in a transaction of its own. The steps of a new database share one commit,
  * so that no page is written and synced for each. `user_version` counts the steps.
- *
  * @throws an error that names the file when its SQL fails. The database is then as it was before that transaction.
  */
 export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {

@@ -26,7 +26,6 @@ export interface DatabaseOptions {
  * log, at each 4 MiB. A relay copies it in steps (write-ahead-log.ts).
  *
  * Each connection has a cache of 8 MiB. A larger one would hold the same pages as the system's cache.
- *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -63,7 +62,6 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /**
  * Checks that this Node can use SQLite: the library is compiled for one version of Node.
- *
  * @throws AppError `failed` that says how to build it again.
  */
 export function requireDatabaseLibrary(): void {

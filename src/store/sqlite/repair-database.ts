@@ -55,7 +55,6 @@ const madeAnew =
  * Checks the database at `path`. Writes a damaged one again next to it, row by row. Indexes, counts and the search are made from
  * the rows. The new database replaces the damaged one only when it passes the same check. The damaged one is kept. No other
  * process may have it open.
- *
  * @throws AppError `not_found` when there is none. `failed` when its list of tables or all of its alerts cannot be read, or the
  * new one is damaged too. Nothing has changed then.
  */
@@ -127,7 +126,6 @@ interface SourceTable {
 
 /**
  * The damaged database, whose tables are those of the new one, `db`.
- *
  * @throws AppError `failed` where its list of tables is damaged, or of another version.
  */
 function openSource(path: string, db: Database): { tables: SourceTable[]; close(): void } {

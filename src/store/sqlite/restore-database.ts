@@ -22,7 +22,6 @@ export interface Restored {
 /**
  * Replaces the database at `path` by a checked copy of the database `from`. The former one is kept next to it, and has its name
  * until the last step, which renames a file. No other process may have it open.
- *
  * @throws AppError `not_found`, `store_too_new`, or the damage of the file. Nothing has changed then.
  */
 export async function restoreDatabase(from: string, path: string, now: number): Promise<Restored> {
@@ -44,7 +43,6 @@ const drafts = { restore: "restoring", repair: "repairing" };
 
 /**
  * Replaces the database at `path` by a new one, see `replaceDatabase`.
- *
  * @param from the file that the new one is made from. Its size is the room that is needed
  * @param make makes the new one in the file of this name
  * @throws AppError where the disk lacks room, and the error of `make`. Nothing has changed then.
@@ -160,7 +158,6 @@ const companions = ["-wal", "-shm", ...journals];
  * Gives the database `draft` the name `path`, and the former one the name `kept`. The former one's write-ahead log is first
  * emptied into it. If it is too damaged for that, its log gets the name of `kept` too. After a kill at this point, the damaged
  * database is at `path` without its log, and both are under the names of `kept`.
- *
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
 async function replaceDatabase(draft: string, path: string, kept: string): Promise<string | undefined> {

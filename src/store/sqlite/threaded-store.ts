@@ -32,7 +32,6 @@ export interface ThreadedStoreOptions {
 /**
  * The store of a relay: one thread writes, another reads and starts with the first look, and this thread only waits. Why a
  * thread, with figures: docs/adr/0001-database-thread.md.
- *
  * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
  * `store_unavailable` when it cannot be opened.
  */
@@ -114,7 +113,6 @@ async function copyInThread(path: string, to: string, entry: URL | undefined): P
 
 /**
  * One process for each data folder.
- *
  * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): { release(): void } {
@@ -129,7 +127,6 @@ export function lockDataFolder(dataDir: string): { release(): void } {
 /**
  * The lock is SQLite's file lock, which the operating system releases at any end of the process. A lock file with a process id
  * would outlive a SIGKILL.
- *
  * @throws `taken` when another process holds it. AppError `store_unavailable` when the folder cannot be used.
  */
 export function lockFolder(folder: string, { what, taken }: { what: string; taken: AppError }): { release(): void } {

@@ -29,7 +29,6 @@ type Take = (item: Named, changed: Set<number>) => Stepped<unknown> | undefined;
 
 /**
  * Prepares the statements of transactions, once for a connection.
- *
  * @param once when SQLite compiles a statement. Default: at its first use. Compiling all takes longer than the rest of opening a
  * database, and a command or a test uses few.
  */
@@ -182,7 +181,6 @@ function toTx(
 
 /**
  * Runs a transaction that both databases share.
- *
  * @param writing for those that store or route alerts
  * @throws an error where it has awaited anything but `tx`: the next call would run in the middle of it.
  */

@@ -37,7 +37,6 @@ export class WriteAheadLog {
 
   /**
    * Copies the whole log and gives its room back to the disk.
-   *
    * @param waitMs for readers that keep a part of it in use
    * @returns false when a reader did so. The next commits are then appended to the log
    * @throws the errors of SQLite

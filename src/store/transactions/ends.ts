@@ -90,7 +90,6 @@ function toEarlier({ seq, id, facts, told }: Row): Earlier[] {
  * The deliveries of an end that still have to be sent. Pure. Senders repeat their ends: Prometheus for a quarter of an hour,
  * Alertmanager with each notification of the group. A destination that got the end of this occurrence does not get it again. A
  * later end changes the message where the channel can do so.
- *
  * @param earlier newest first
  * @returns the deliveries at the places that they have in the record
  */

@@ -195,7 +195,6 @@ function createThreadRemoving(sql: Dialect) {
 /**
  * Removes old rows of a table whose key is texts, in steps through all rows, again and again. A step that is run again may leave
  * some rows for the next round.
- *
  * @returns a step through this many rows. True: it was not the last one of the round
  */
 export function createRounds<G extends Given>(
