@@ -171,7 +171,7 @@ export const variables = {
     isCommon: true,
   },
   LISTEN_FDS: {
-    says: "set by systemd with `deploy/tocsin.socket`: its socket is used instead of `HOST` and `PORT`",
+    says: "set by systemd: its socket is used instead of `HOST` and `PORT`",
     isCommon: true,
   },
   LISTEN_PID: { says: "set by systemd: whose that socket is", isCommon: true },
@@ -181,10 +181,10 @@ export const variables = {
     otherwise: "`https://api.telegram.org`",
   },
   NO_COLOR: { says: "commands print no colours", isCommon: true },
-  FORCE_COLOR: { says: "commands print colours, also elsewhere than on a terminal", isCommon: true },
+  FORCE_COLOR: { says: "commands print colours everywhere", isCommon: true },
   TERM: { says: "`dumb`: no colours", isCommon: true },
   PATH: {
-    says: "where a `tocsin` is looked for: without one, texts write commands as `npx tocsin`",
+    says: "where `tocsin` is looked for; without it texts say `npx tocsin`",
     otherwise: "the shell's",
     isCommon: true,
   },
