@@ -10,7 +10,6 @@ export interface Leaf {
   kind: "string" | "number" | "boolean";
   /** As sent, digit for digit. Never empty. */
   text: string;
-  /** Whether the leaf is a list of scalars. */
   isList: boolean;
   /** The leaf's place, without its value. All alerts with a leaf there share it. */
   place: Place;
@@ -20,16 +19,11 @@ export interface Leaf {
 
 /** A leaf's path and names, and results that were computed from them. */
 export interface Place extends Pick<Leaf, "path" | "names"> {
-  /** Characters of `path`. */
   length: number;
-  /**
-   * Two hashes of the path, so a payload's shape costs two additions a leaf. Undefined for places outside of shapes: later
-   * elements of lists, and places under a name that is an id.
-   */
+  /** Two hashes of the path. Undefined for later elements of lists, and for places under a name that is an id. */
   shape: { a: number; b: number } | undefined;
   /** Results of `perPlace`, by its slot. */
   notes: unknown[];
-  /** The known places of members and elements. */
   below: Map<string | number, Place> | undefined;
 }
 
@@ -53,15 +47,11 @@ const maxNamesOfLeaf = 128;
 /** A member or element on the way to a leaf. It points to its parent, so only kept leaves pay for a path. */
 interface Step {
   above: Step | undefined;
-  /** A member's name, or an element's index. */
   step: string | number;
   place?: Place;
 }
 
-/**
- * Places are kept from body to body, since a sender's alerts share them: results by place are computed once. The number of
- * places and their units (steps and characters of all paths) are bounded. Beyond the bound all are made anew.
- */
+/** A sender's alerts share their places. Beyond these bounds (units: steps and characters) all are made anew. */
 const maxPlaces = 4_000;
 const maxUnitsOfPlaces = 200_000;
 /** Longer names are not kept. */
@@ -92,27 +82,24 @@ export function perPlace<T extends {}>(derive: (place: Place) => T): (leaf: Leaf
   };
 }
 
-/** A leaf outside of a payload. */
 export function looseLeaf(name: string, text: string, kind: Leaf["kind"] = "string"): Leaf {
   return makeLeaf(makePlace([name], namesOf(name), name.length, undefined), kind, text);
 }
 
-/** A leaf's text as one plain line. */
 export function lineOf(leaf: Leaf): string {
   leaf.line ??= toPlainLine(leaf.text);
   return leaf.line;
 }
 
-/** Scalars in the order of the payload. `more`: how many there are beyond the 2,000 that are kept. */
+/** In the order of the payload. `more`: how many there are beyond the 2,000 that are kept. */
 export interface Leaves {
   leaves: Leaf[];
   more: number;
 }
 
 /**
- * Lists all scalars of a value, which is `Json` or the result of `JSON.parse`. Nulls, empty strings and values deeper than
- * `maxDepth` are left out.
- * @param options.readsPairs whether a list of `{name, value}` pairs, as in chat messages and CloudWatch, counts as an object
+ * Leaves out nulls, empty strings and values deeper than `maxDepth`. `readsPairs`: a list of `{name, value}` pairs, as
+ * in chat messages and CloudWatch, counts as an object.
  */
 export function listLeaves(value: unknown, { readsPairs = true } = {}): Leaves {
   const leaves: Leaf[] = [];
@@ -240,9 +227,7 @@ const idForms = [
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d|$)/,
 ];
 
-/**
- * Whether a name is an address of Solana, Tron or Bitcoin. Other names of that length lack three digits or one case of letters.
- */
+/** Finds addresses of Solana, Tron or Bitcoin. Other names of that length lack three digits or one case of letters. */
 function isBase58(name: string): boolean {
   if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(name)) return false;
   return /[a-z]/.test(name) && /[A-Z]/.test(name) && name.replace(/\D/g, "").length >= 3;

@@ -2,12 +2,12 @@ import { wordSet, wordsOf } from "../ground/text/plain-text.ts";
 import { type Leaf, laterElement, perPlace } from "./leaves.ts";
 
 /**
- * The one table of usual names, by which facts of alerts, of the service's subscriptions and of its tokens are guessed. Each
- * fact has its names, the preferred first. A name is lower case without separators (`alert_name` and `alertName` are
- * `alertname`). `metric.key` means `key` directly inside `metric`.
- *
- * The names of alerts come from the payloads of Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma, CloudWatch,
- * PagerDuty, Opsgenie, Slack, Discord, CloudEvents and Standard Webhooks, and from market-data and trading services.
+ * The one table of usual names, by which facts of alerts, subscriptions and tokens are guessed. The preferred name is
+ * first. A name is lower case without separators (`alert_name` and `alertName` are `alertname`). `metric.key` means
+ * `key` directly inside `metric`.
+ * The names of alerts come from the payloads of Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma,
+ * CloudWatch, PagerDuty, Opsgenie, Slack, Discord, CloudEvents and Standard Webhooks, and from market-data and trading
+ * services.
  */
 const alertNames = {
   title: `title alerttitle eventtitle notificationtitle messagetitle subject headline summary alertname alarmname
@@ -120,15 +120,11 @@ const entities = wordSet(`${laterElement} token tokens pool pools user users sen
 interface GuessOptions<F extends string> {
   /** Facts that are ignored in an unknown container. */
   shallow: readonly NoInfer<F>[];
-  /**
-   * Whether containers have no effect on the order: a better name in any of them comes before a worse one further out. Default
-   * false.
-   */
+  /** Whether a better name in any container comes before a worse one further out. Default false. */
   anywhere?: boolean;
 }
 
 interface Pattern {
-  /** The fact's index in the table. */
   fact: number;
   rank: number;
   /** The names before the last one. */
@@ -162,10 +158,7 @@ const longestList = 20;
 /** The step to the first element beyond `longestList`. */
 const beyond = `[${longestList}]`;
 
-/**
- * How many steps of a leaf's path lead to that element of a table. 0: the leaf is in no table. A list `alerts` is no table: a
- * batch that is too long to be split gets the name of its first alert.
- */
+/** 0: the leaf is in no table. A list `alerts` is none: a batch that is too long gets the name of its first alert. */
 const stepsBeyond = perPlace(({ path }) => {
   const at = path.indexOf(beyond);
   return at > 0 && path[at - 1]?.toLowerCase() !== "alerts" ? at + 1 : 0;
@@ -255,7 +248,6 @@ export const guessSubscription = createGuess(subscriptionNames, {
 export const guessMetric = createGuess(metricNames, { shallow: ["key", "name", "token", "chain"] });
 export const guessToken = createGuess(tokenNames, { shallow: ["symbol"] });
 
-/** Removes wrapping containers from the front of a path, for people. */
 export function withoutWrappers(path: string[]): string[] {
   let start = 0;
   while (start < path.length - 1 && (wrappers.has((path[start] ?? "").toLowerCase()) || path[start] === "[0]"))

@@ -3,16 +3,16 @@ import type { Now } from "../core/clock.ts";
 import { neighbourhoodOf, unknownNetwork } from "../ground/net/client-address.ts";
 import { turns } from "../ground/turns.ts";
 
-/** The most connections let in per turn of the event loop: requests that the loop may have to read before the next turn. */
+/** The most connections let in per turn of the event loop, which may have to read all before the next turn. */
 const mostAtATurn = 4;
 /** The most connections that are let in and have no answer yet: their requests take memory. */
 const mostBeginning = 64;
-/** After this time a connection no longer counts, so one that never sends a request does not block others. Milliseconds. */
+/** Milliseconds. Later a connection no longer counts, so one that never sends a request does not block others. */
 const beginningMs = 50;
 const lookEveryMs = 10;
-/** The most waiting connections. Each takes a socket, and memory of the kernel for what it has sent. */
+/** Each waiting connection takes a socket, and memory of the kernel for what it has sent. */
 const mostWaiting = 4_096;
-/** How long a network is known after each of its alerts. Milliseconds. */
+/** How long a network is known after each of its alerts, milliseconds. */
 const knownForMs = 24 * 60 * 60 * 1000;
 const mostKnown = 10_000;
 
@@ -31,13 +31,12 @@ export interface AdmissionDeps {
 }
 
 /**
- * Chooses the new connection that is read next. Connections of a network from which an alert was accepted never wait. All
- * others are let in a few per turn of the event loop, in turn by network, and share places until their first answer. An
- * attacker's thousands of connections thus wait in one queue, and a quiet relay lets each connection in at once. A connection
- * keeps its place even if its client has left.
- *
- * Behind a proxy all connections have the proxy's network, which is known after its first alert. There the proxy's own limits
- * apply.
+ * Chooses the new connection that is read next. Connections of a network from which an alert was accepted never wait.
+ * All others are let in a few per turn of the event loop, in turn by network, and share places until their first
+ * answer. An attacker's thousands of connections thus wait in one queue, and a quiet relay lets each connection in at
+ * once. A connection keeps its place even if its client has left.
+ * Behind a proxy all connections have the proxy's network, which is known after its first alert. There the proxy's own
+ * limits apply.
  */
 export class Admission {
   /** The end of the time in which each network is known. */
@@ -45,7 +44,7 @@ export class Admission {
   /** Waiting connections by network. The network with the next turn is first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
-  /** Connections, the oldest first, with the time of each beginning by the process's monotonic clock. */
+  /** Oldest first, with the time of each beginning by the process's monotonic clock. */
   readonly #beginning = new Map<Socket, number>();
   #isLooking = false;
   #isOpen = false;
@@ -142,7 +141,7 @@ export class Admission {
     return first;
   }
 
-  /** Turns a connection of the longest queue away. Among equal queues, the one with the last turn loses a connection. */
+  /** Among equally long queues, the one with the last turn loses a connection. */
   #turnAwayFromLongestQueue(): void {
     let longest: [string, Waiting[]] | undefined;
     for (const entry of this.#waiting)

@@ -13,24 +13,20 @@ export interface FoundSecret {
 }
 
 export interface RelayAddress {
-  /** The relay's address, without a trailing slash. */
   url: string;
   /** Absent: only calls without a login work, all others throw `unauthorized`. */
   token?: FoundSecret;
-  /** Ends every call. */
   signal: AbortSignal;
 }
 
 export interface RelayCall {
   path: string;
-  /** Default: GET. */
   method?: "GET" | "POST" | "DELETE";
-  /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   /** Default true. */
   needsToken?: boolean;
-  /** Default 10 s. Milliseconds. */
+  /** Milliseconds. Default 10 s. */
   timeoutMs?: number;
 }
 
@@ -42,10 +38,7 @@ interface Answer {
 /** Ten times a page of 200 alerts with the longest texts. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-/**
- * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers, `unauthorized`
- * for a missing or wrong token, `timeout`, the relay's own refusals, and `failed` for a server that is no Tocsin.
- */
+/** Throws `AppError`: `relay_unreachable`, `unauthorized`, `timeout`, the relay's refusals, `failed` for no Tocsin. */
 export function createRelayCaller({ url, token, signal }: RelayAddress) {
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 
@@ -63,7 +56,6 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
     return new RelayUnreachable(`no relay answers at ${url}: ${nameNetworkFailure(error).words}`);
   }
 
-  /** Returns the answer, whatever its status. */
   async function ask(call: RelayCall): Promise<Answer> {
     const { path, method, body, needsToken = true, timeoutMs = 10_000 } = call;
     const headers = {
@@ -115,12 +107,12 @@ export function createRelayCaller({ url, token, signal }: RelayAddress) {
   };
 }
 
-/** The path without a query, and without the secret of the hook. */
+/** Without a query, and without the secret of the hook. */
 function shownPath(path: string): string {
   return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
 }
 
-/** No relay answers at the address. A class of its own, since the caller may then read the database instead. */
+/** A class of its own: the caller may then read the database instead. */
 export class RelayUnreachable extends AppError {
   constructor(message: string) {
     super("relay_unreachable", message, {

@@ -3,33 +3,25 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../core/clock.ts";
 
-/** An open connection of a sender, a browser or a command. */
 export interface Connection {
   readonly socket: Socket;
-  /** The response to the connection's last request. */
   latest?: ServerResponse;
   /** The response to the last request for a page. `pagesWaiting`: how many such requests wait for earlier ones. */
   page?: ServerResponse;
   pagesWaiting: number;
-  /** Whether the last request was for the hook. */
   isHook: boolean;
   /** Whether an answer ends the connection. Then nothing that comes after it is processed. */
   isEnding: boolean;
 }
 
-/** How long a running request for a page may take at a stop. Milliseconds. */
+/** How long a running request for a page may take at a stop, milliseconds. */
 const requestMs = 750;
 /**
- * How long an idle connection is kept at a stop, for another request. Milliseconds. A busy sender, or a proxy, uses it within
- * that time and reads in the answer that the connection ends. Closing it sooner would cross an alert that is on its way, and
- * leave its sender without an answer. Connections that brought alerts before, or nothing yet, are therefore kept longer than a
- * browser's.
+ * How long an idle connection is kept at a stop, milliseconds. A busy sender uses it once more, and reads in the answer
+ * that the connection ends. An earlier end would cross an alert that is on its way.
  */
 const idleMs = { alerts: 1_000, pages: 250 };
-/**
- * How long the other side may take to end a connection that was ended here: as long as a packet may be on its way.
- * Milliseconds.
- */
+/** How long the other side may take to end a connection, milliseconds: as long as a packet may be on its way. */
 const crossingMs = 250;
 const drainMs = idleMs.alerts + crossingMs;
 
@@ -64,14 +56,13 @@ export class Connections {
     return (socket as Known)[key] as Connection;
   }
 
-  /** Whether `windDown` was called: each answer is then the last of its connection. */
+  /** Each answer is then the last of its connection. */
   get isWindingDown(): boolean {
     return this.#isWindingDown;
   }
 
   /**
-   * First part of a stop, while new connections are still accepted. Ends idle connections, see `idleMs`. Answers of running
-   * requests end their connections. Resolves when the pages' requests have ended, after `requestMs` at the latest.
+   * First part of a stop. Ends idle connections. Resolves with the end of the pages' requests, or after `requestMs`.
    */
   async windDown(): Promise<void> {
     this.#isWindingDown = true;
@@ -84,10 +75,7 @@ export class Connections {
     for (const { socket } of pages) socket.destroy();
   }
 
-  /**
-   * Second part, when no new connection is accepted. Resolves when all are closed, after `drainMs` at the latest. Then `refuse`
-   * is called for each alert that has not come whole.
-   */
+  /** Second part. Resolves when all are closed, or after `drainMs`. Then `refuse` gets each alert that is not whole. */
   async drain(refuse: (response: ServerResponse) => void): Promise<void> {
     const connections = [...this.#open];
     await Promise.all([this.#untilClosed(connections, drainMs), this.#closeIdle(connections)]);
@@ -95,10 +83,7 @@ export class Connections {
     await nextTurn();
   }
 
-  /**
-   * Resolves when running requests are answered: pages after `requestMs`, alerts after `drainMs` at the latest. Then `refuse`
-   * is called for each alert that has not come whole. Connections stay open.
-   */
+  /** Like `drain`, but connections stay open. Requests for pages are awaited for `requestMs` at most. */
   async settle(refuse: (response: ServerResponse) => void): Promise<void> {
     const busy = [...this.#open].filter(isBusy);
     const pages = busy.filter(({ isHook }) => !isHook);
@@ -108,7 +93,6 @@ export class Connections {
     refuseUnread(alerts, refuse);
   }
 
-  /** Closes all remaining connections at once. */
   destroy(): void {
     for (const { socket } of this.#open) socket.destroy();
   }
@@ -130,9 +114,8 @@ export class Connections {
   }
 
   /**
-   * Node closes a connection right after its last answer. Another alert of a pipeline that is on its way would meet a reset,
-   * which may overtake the answer to a stored alert (RFC 9112, 9.6). Here the connection ends with the sender's own end, or
-   * `crossingMs` later.
+   * Node closes a connection right after its last answer. The next alert of a pipeline would meet a reset, which may
+   * overtake the answer to a stored alert (RFC 9112, 9.6). Here the sender's own end comes first, or `crossingMs`.
    */
   #lingerAtEnd(connection: Connection): void {
     const { socket } = connection;
@@ -143,10 +126,7 @@ export class Connections {
     };
   }
 
-  /**
-   * A request may be on its way when its idle connection ends. It can no longer be answered, but its sender may never repeat
-   * it. Requests before the sender's own end are therefore processed as usual.
-   */
+  /** A sender may never repeat a request that is on its way to an ended connection. The request is still processed. */
   async #closeIdle(connections: Connection[]): Promise<void> {
     const idle = connections.filter((connection) => !isBusy(connection));
     const ofPages = idle.filter(({ latest, isHook }) => latest !== undefined && !isHook);

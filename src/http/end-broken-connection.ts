@@ -8,7 +8,7 @@ const answers: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
-/** Faults of header fields. In a request that has begun they can only be in the fields after its last chunk. */
+/** In a request that has begun, such a fault can only be in the fields after its last chunk. */
 const faultsOfFields: readonly (string | undefined)[] = [
   "HPE_HEADER_OVERFLOW",
   "HPE_INVALID_CONTENT_LENGTH",
@@ -25,12 +25,9 @@ export function endLingering(socket: Duplex): void {
 }
 
 /**
- * Ends a connection that brought something other than HTTP, or nothing in time.
- *
- * Node answers 400 at once, even after a whole request. A sender that counts characters instead of bytes in Content-Length
- * would then read a refusal for an alert that is stored and relayed. Here that request gets its own answer first, and then the
- * connection ends. A chunked body is whole with its last chunk, even with broken trailers. Trailers that would frame a body as
- * headers (`Content-Length`) are ignored like all others (RFC 9110, 6.5.1).
+ * Node answers broken HTTP with 400 at once, even after a whole request. A sender that counts characters instead of
+ * bytes in Content-Length would read a refusal for an alert that is stored. Here that request gets its own answer
+ * first. A chunked body is whole with its last chunk, even with broken trailers, which are ignored (RFC 9110, 6.5.1).
  */
 export function endBrokenConnection(
   error: NodeJS.ErrnoException,
@@ -65,7 +62,7 @@ export function endBrokenConnection(
   else refuse();
 }
 
-/** Ends the body as Node's parser does at the end of a message. */
+/** As Node's parser does at the end of a message. */
 function completeBody(request: IncomingMessage): void {
   request.complete = true;
   request.push(null);

@@ -6,9 +6,9 @@ import { getSystemErrorName } from "node:util";
 import { toListenError, toNoHolderError, toSocketError } from "./listen-error.ts";
 
 /**
- * The function by which Node's own `cluster` opens sockets. No documented function opens one without taking connections from it
- * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent. The handle that `cluster` shares is
- * closed with its last worker, and waiting connections with it.
+ * The function by which Node's `cluster` opens sockets. No documented function opens one without taking connections
+ * from it (nodejs/node#1239). The handle that `cluster` shares is closed with its last worker, and waiting connections
+ * with it.
  */
 type OpenServerHandle = (
   address: string,
@@ -18,10 +18,7 @@ type OpenServerHandle = (
   flags: number,
 ) => number | (Stream & { getsockname(into: object): number; close(): void });
 
-/**
- * Opens a socket at this address for children to listen on. This process takes no connection from it.
- * @throws AppError `config_invalid` when it cannot be opened
- */
+/** This process takes no connection from the socket. @throws AppError `config_invalid` when it cannot be opened */
 export async function openSocket(
   host: string,
   port: number,
@@ -41,10 +38,7 @@ export async function openSocket(
   throw failWith(getSystemErrorName(failure));
 }
 
-/**
- * A socket for children to listen on: the one that this process was given, or a new one.
- * @throws AppError `config_invalid` when the descriptor is no socket, or none can be opened
- */
+/** The socket that this process was given, or a new one. @throws AppError `config_invalid` */
 export async function holdSocket({ host, port, fd }: { host: string; port: number; fd?: number }) {
   if (fd === undefined) return openSocket(host, port);
   if (isSocket(fd)) return fd;

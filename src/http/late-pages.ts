@@ -7,18 +7,15 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** Everything over HTTP except the hook and the probes. */
 export interface Pages {
-  /** Loads the handler of the pages. */
   open(): Promise<(request: Request, env: unknown) => Response | Promise<Response>>;
-  /** Alerts that wait on this machine for the database. */
   spool?(): SpoolView | undefined;
   /** Called with the reason when the pages could not be opened. The waiting requests have got 503. */
   onFault(error: unknown): void;
 }
 
 /**
- * Loads pages, API and event streams at the first request for one of them. With Node's fetch they are a third of an idle
- * relay's memory and of its start, and most relays are looked at rarely. If they cannot be loaded, the answer is 503, and the
- * next request tries again.
+ * Pages are a third of an idle relay's memory and of its start, so the first request for one loads them. If that fails,
+ * the answer is 503, and the next request tries again.
  */
 export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
   let opening: Promise<Handler> | undefined;

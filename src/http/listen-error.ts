@@ -18,7 +18,6 @@ function explain({ code, message }: NodeJS.ErrnoException): { why: string; hint:
   };
 }
 
-/** The error for a descriptor that is no listening socket. */
 export function toSocketError(fd: number, cause?: Error): AppError {
   return new AppError("config_invalid", `File descriptor ${fd} is no TCP socket that can be listened on.`, {
     hint: "What starts Tocsin has to hand it one: ListenStream=127.0.0.1:8080 in a systemd socket unit (deploy/tocsin.socket).",
@@ -26,10 +25,7 @@ export function toSocketError(fd: number, cause?: Error): AppError {
   });
 }
 
-/**
- * The error for an inherited socket that is open to others although `HOST` is not: `HOST` decides whether weak tokens are
- * allowed and which proxies are trusted.
- */
+/** `HOST` decides which tokens and proxies are accepted, so an inherited socket must not be more open. */
 export function toOpenSocketError(host: string, { address, port }: { address: string; port: number }): AppError {
   return new AppError(
     "config_invalid",

@@ -18,19 +18,15 @@ export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  /**
-   * Descriptor of a listening socket that another process opened and keeps open after this one. `host` and `port` are then
-   * unused. Default: a socket is opened, and ends with the process.
-   */
+  /** A listening socket that another process keeps open. `host` and `port` are then unused. Default: none. */
   fd?: number;
   clock: Clock;
-  /** A connection whose answer is not read for this long is ended. Default 30,000. Milliseconds. */
+  /** Milliseconds. A connection whose answer is not read for this long is ended. Default 30,000. */
   unreadAfterMs?: number;
   /** Headers of every answer, besides those of the door and the pages. */
   headers: Record<string, string>;
 }
 
-/** `path` comes from `pathOf`. */
 type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
 
 /** The probes of a relay that listens: the hook already has everything it needs. */
@@ -40,16 +36,10 @@ const starting: Pages & Probes = {
   onFault() {},
 };
 
-/**
- * The most connections that wait in the kernel (Linux: at most `net.core.somaxconn`, 4096 by default). A restart takes about a
- * second, so as many may come within one.
- */
+/** Connections that wait in the kernel (Linux: at most `net.core.somaxconn`), as many as come within a restart. */
 const backlog = 4096;
 
-/**
- * Starts the HTTP server.
- * @throws AppError `config_invalid` when it cannot listen on the address or the descriptor
- */
+/** @throws AppError `config_invalid` when it cannot listen on the address or the descriptor */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, fd } = options;
   const listener = new Listener(options);
@@ -57,7 +47,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return listener;
 }
 
-/** Made only by `listen`. */
 export class Listener {
   readonly server: Server;
   readonly #plainly: AnswerPlainly;
@@ -100,14 +89,14 @@ export class Listener {
     return this.server.address() as AddressInfo;
   }
 
-  /** These answer everything except the hook from now on. Before, the relay is starting, and accepts alerts. */
+  /** Before this the relay is starting: it accepts alerts, and answers nothing else. */
   serve(pages: Pages & Probes): void {
     this.#pages = this.#takePagesBy(pages);
   }
 
   /**
-   * Answers running requests: an alert within 1.25 s, or with a refusal, and a page within 0.75 s. New requests wait unread
-   * until `take`. Connections stay open. Used before another relay takes over in this process.
+   * Before another relay of this process takes over: answers running requests within 1.25 s, and keeps connections
+   * open. New requests wait unread until `take`.
    */
   async hold(): Promise<void> {
     this.#held ??= [];
@@ -124,29 +113,25 @@ export class Listener {
     for (const one of waiting) one();
   }
 
-  /** Each answer from now on ends its connection, so none is left when the server closes. Everything else works as before. */
+  /** Each answer from now on ends its connection, so none is left when the server closes. */
   drain(): void {
     this.#isDraining = true;
   }
 
-  /**
-   * Each answer from now on ends its connection, and idle connections are closed. Alerts are accepted as before. Resolves when
-   * the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
-   */
+  /** Each answer from now on ends its connection. Resolves when pages' requests and idle connections have ended. */
   windDown(): Promise<void> {
     this.#admission.open();
     return this.#connections.windDown();
   }
 
   /**
-   * Takes no new connection, answers the alerts that are there, and closes the other connections after 1.25 s at the latest.
-   * Only a body that came whole may take longer: it gets its answer. New connections to an inherited socket wait for the next
-   * process.
+   * Takes no new connection, and closes the others after 1.25 s at the latest, unless a whole body waits for its
+   * answer. New connections to an inherited socket wait for the next process.
    */
   async close(): Promise<void> {
     this.#admission.open();
-    // Right after connections were accepted: the kernel resets connections that still queue when the last holder closes the
-    // socket.
+    // The kernel resets connections that still queue when the last holder closes the socket, so those are accepted
+    // first.
     await nextTurn();
     // HTTP's own close would reset kept connections whose last answer may still be on its way.
     NetServer.prototype.close.call(this.server);
@@ -171,8 +156,8 @@ export class Listener {
       return;
     }
     const connection = this.#connections.of(request.socket);
-    // After an answer that ends the connection nothing more on it is processed (RFC 9112, 9.6): an alert would be stored
-    // without an answer, and then be sent again.
+    // After an answer that ends the connection nothing more on it is processed (RFC 9112, 9.6): an alert would be
+    // stored without an answer, and then be sent again.
     if (connection.isEnding) {
       request.resume();
       return;
@@ -235,8 +220,8 @@ function admitThrough(admission: Admission, server: Server, add: (socket: Socket
 }
 
 /**
- * The path without the query, a final slash, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). It is
- * neither decoded nor are its dots resolved: other spellings of the hook's secret would be as good as the secret.
+ * Removes the query, a final slash, and an origin, as for a proxy (RFC 9112, 3.2.2). Decodes nothing: other spellings
+ * of the hook's secret must not work.
  */
 function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
@@ -249,10 +234,7 @@ function pathOf(target: string): string {
 /** More requests for pages than any browser or program sends ahead over one connection. */
 const mostPipelined = 16;
 
-/**
- * Answers a page when the previous answer on its connection has been read. When many requests come at once and their answers
- * are not read, only one answer is held in memory.
- */
+/** Answers a page when the answer before it has been read, so memory holds one unread answer at most. */
 function inOrder(connection: Connection, response: ServerResponse, answer: () => unknown): void {
   const before = connection.page;
   connection.page = response;
@@ -269,7 +251,7 @@ function inOrder(connection: Connection, response: ServerResponse, answer: () =>
   }
 }
 
-/** Whether the last request was still coming when its answer was chosen to end the connection: the fault is in this request. */
+/** The last request was still coming when its answer was chosen to end the connection: the fault is in this request. */
 function isUnanswered({ latest }: Connection): boolean {
   return latest !== undefined && !latest.req.complete && !latest.headersSent;
 }
@@ -295,7 +277,6 @@ async function inherit(server: Server, fd: number, host: string): Promise<void> 
   throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
 }
 
-/** Answers, and ends the connection. */
 function refuse(response: ServerResponse, status: number, why: string): void {
   response.setHeader("connection", "close");
   response.writeHead(status, { "content-type": "text/plain" }).end(`${why}\n`);

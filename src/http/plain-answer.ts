@@ -3,7 +3,6 @@ import type { SpoolView } from "../contract/operations.ts";
 import { AppError, httpStatusOf } from "../core/errors.ts";
 import { waitsInSpool } from "../core/ports/relays.ts";
 
-/** The headers of an answer to this failure. */
 export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {
   return {
     ...(retryAfterMs !== undefined && { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
@@ -29,10 +28,7 @@ export type AnswerPlainly = (
   more?: Record<string, string>,
 ) => void;
 
-/**
- * Answers on Node's own response, in the form of the pages' answers.
- * @param headers for every answer
- */
+/** Answers on Node's own response, in the form of the pages' answers. @param headers for every answer */
 export function createPlainAnswer(headers: Record<string, string>): AnswerPlainly {
   return (response, status, type, text, more) => {
     const length = { "content-length": Buffer.byteLength(text) };

@@ -3,9 +3,7 @@ import type { Readiness } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import { type AnswerPlainly, answerErrorPlainly } from "./plain-answer.ts";
 
-/** For machines that watch the process. */
 export interface Probes {
-  /** See `Operations.readiness`. */
   readiness(of: "relay" | "alerts"): Promise<Omit<Readiness, "reasons">>;
   /** Absent: the relay has no metrics yet. */
   metrics?: {
@@ -29,14 +27,12 @@ export function isProbe(method: string, path: string): boolean {
 }
 
 /**
- * Answers requests about the relay's state, by HTTP/1.0 and HTTP/1.1, with any `Host` or none, without loading pages:
- *
+ * Answers by HTTP/1.0 and HTTP/1.1, with any `Host` or none, without loading pages:
  *     /healthz         the process answers
  *     /readyz          alerts are stored and delivered
  *     /readyz?alerts   the hook answers 202
  *     /metrics         Prometheus text, with the admin token
  *     OPTIONS / or *   as /readyz?alerts: HAProxy's `option httpchk` asks so where no path is written
- *
  * @returns whether it was such a request
  */
 export function createProbes(probes: Probes, answer: AnswerPlainly) {

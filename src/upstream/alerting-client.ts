@@ -23,10 +23,7 @@ interface HistoryQuery extends HistoryRange {
 
 export type AlertingClient = ReturnType<typeof createAlertingClient>;
 
-/**
- * The alerting interface (interface document 4.6 to 4.12), which is also an `AccountService` and a `MetricHistoryService`.
- * Every method may throw as `send` of `createRequester` does.
- */
+/** Interface document 4.6 to 4.12. Every method may throw as `send` of `createRequester` does. */
 export function createAlertingClient(options: UpstreamClientOptions) {
   const requester = createRequester(
     { name: "alerting", keyHeader: "Authorization", keyName: "ALERTING_API_KEY" },
@@ -56,13 +53,13 @@ export function createAlertingClient(options: UpstreamClientOptions) {
     lookAtAccount: ({ signal }: CallOptions = {}): Promise<AccountReading> =>
       requester.readData({ path: "/account", signal }, accountReadingSchema),
 
-    /** Walks all pages, one in memory at a time (two until it is known where they begin). */
+    /** One page in memory at a time (two until it is known where they begin). */
     walkMetrics: (query: MetricsQuery, walk: CallOptions & WalkOptions = {}) =>
       walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 
     /**
-     * Changes outputs. When it is unknown whether the service got the change, the account is read back. The result then shows
-     * the change, or an error says that it was not made or that its fate is unknown. `confirmedBy` names the evidence.
+     * Reads the account back when it is unknown whether the service got the change. Throws when it was not made, or is
+     * still unknown. `confirmedBy` names the evidence.
      */
     async setAlertOutputs(change: Partial<Outputs>, { signal }: CallOptions = {}) {
       refuseWrongChannelId(change);
@@ -113,7 +110,7 @@ export function createAlertingClient(options: UpstreamClientOptions) {
   };
 }
 
-/** A metric's key is unique, but the name of its field is not documented. Without a `key` the whole metric identifies it. */
+/** The field with a metric's unique key is not documented. Without a `key` the whole metric identifies it. */
 function keyOfMetric(metric: Metric): string {
   return typeof metric.key === "string" ? metric.key : JSON.stringify(metric);
 }
@@ -153,10 +150,7 @@ function holds(outputs: AlertOutputs, change: Partial<Outputs>): boolean {
   );
 }
 
-/**
- * The alerting interface's objects as documented. Every object is loose: undocumented members are kept, so they reach `--json`
- * and the tables.
- */
+/** As documented. Undocumented members are kept, so they reach `--json` and the tables. */
 
 /** Absent, `null` and an empty text all mean that this output is off. */
 const output = z
@@ -171,10 +165,7 @@ const noOutputs = { webhookUrl: null, messengerChannelId: null };
 /** An optional member without a function here. A value of another type than documented counts as absent. */
 const decoration = z.string().nullish().catch(undefined);
 
-/**
- * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs must
- * not read a missing member as "no outputs".
- */
+/** `null` is documented ("by default no output is configured"). A missing member must not read as "no outputs". */
 const accountSchema = z
   .looseObject({
     id: z.preprocess((id) => (typeof id === "number" ? String(id) : id), z.string()),
@@ -194,7 +185,7 @@ const accountSchema = z
 
 const accountAnswerSchema = z.looseObject({ message: z.string().nullish(), data: accountSchema });
 
-/** Reads as much of an account as possible, for callers that must continue without a missing or changed member. */
+/** For callers that must continue without a missing or changed member. */
 const accountReadingSchema = z.looseObject({ data: z.looseObject({}).transform(readLoosely) });
 
 function readLoosely(account: Record<string, unknown>): AccountReading {
@@ -248,7 +239,6 @@ function readRecords(given: readonly unknown[]) {
   return { points, unread: given.length - points.length };
 }
 
-/** Entries of any form. */
 const subscriptionsReadingSchema = z.looseObject({ data: z.array(z.unknown()) }).transform((answer) => {
   const meta = typeof answer.meta === "object" && answer.meta !== null ? answer.meta : {};
   const { total, count } = { ...answer, ...meta } as Record<string, unknown>;

@@ -9,7 +9,7 @@ export const inAWhile = "it can be queried in 30 seconds to 3 minutes";
 /** `inAWhile` is the promise of the interface. Asking more often would only spend the rate limit. */
 const pollEveryMs = 5_000;
 
-/** Explains the documented refusals of a registration, with what to do, followed by the service's own words. */
+/** Explains the documented refusals, with what to do, followed by the service's own words. */
 export function explainRefusal(error: AppError, name: string): AppError {
   const { code, message, retryAfterMs } = error;
   const explain = (what: string, hint: string) => new AppError(code, `${what} (${message})`, { hint, retryAfterMs });
@@ -41,10 +41,7 @@ const signed = z.object({
 });
 const answered = z.object({ data: signed.extend({ asset: z.optional(signed).catch(undefined) }) });
 
-/**
- * The evidence in a definition and its answer, from `symbol` and `pools`. Empty without any: a catalogue id is no symbol, and a
- * guess could find another asset.
- */
+/** From `symbol` and `pools`. Empty without any: a catalogue id is no symbol, and a guess could find another asset. */
 export function findEvidence(definition: unknown, answer: unknown): Evidence[] {
   const data = answered.safeParse(answer).data?.data;
   const found = [signed.safeParse(definition).data, data, data?.asset];
@@ -70,10 +67,7 @@ interface WaitOptions extends Pick<Clock, "now" | "sleep"> {
   onWait(waitedMs: number, why: string): Promise<void>;
 }
 
-/**
- * Asks until one piece of the evidence can be queried, and returns it with its answer. A 404 means not yet. Throws `timeout`
- * when the time is over.
- */
+/** Returns the first evidence that can be queried, with its answer. A 404 means not yet. Throws `timeout`. */
 export async function waitUntilQueryable(client: PricingClient, all: readonly Evidence[], options: WaitOptions) {
   const { timeoutMs, now, sleep, signal, onWait } = options;
   const startedAt = now();

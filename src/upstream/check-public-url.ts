@@ -32,7 +32,6 @@ export interface OwnHook {
 interface Look {
   /** Epoch milliseconds, for the remaining time of a certificate. */
   now: number;
-  /** The largest body that the relay accepts. */
   maxBodyBytes: number;
   signal: AbortSignal;
 }
@@ -47,10 +46,8 @@ const limitMs = 5_000;
 const dayMs = 86_400_000;
 
 /**
- * Tests a relay's hook from outside, stage by stage: the name, TLS, whether this relay is behind the hook's path, and whether a
- * body as large as a real alert arrives whole. Ends after the first problem. Nothing is stored. The secret is sent only after
- * the relay has shown that it knows the secret. Throws only for an interruption.
- *
+ * Tests a relay's hook from outside, stage by stage, up to the first problem. Nothing is stored. The secret is sent
+ * only to a relay that has shown that it knows the secret. Throws only for an interruption.
  * @returns the ids of the relays that have answered, if there was no problem
  */
 export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<Finding, string[] | undefined> {
@@ -201,7 +198,7 @@ function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): Findi
   return problem(`something else answers there with ${status}`, mends.somethingElse);
 }
 
-/** Sends the secret to a relay that has shown that it knows it. Its hook refuses any method but POST, which shows the path. */
+/** Sends the secret to a relay that knows it. The hook refuses any method but POST, which shows the path. */
 async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
   const proof = await askRelay(hook, signal);
   if (proof.kind !== "proven") return refuseAnswer(proof);

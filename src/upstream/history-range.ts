@@ -2,7 +2,6 @@ import { AppError } from "../core/errors.ts";
 import { type TimestampUnit, unitOfTimestamps } from "./instants.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Epoch milliseconds. */
 export interface HistoryRange {
   fromAt?: number;
   toAt?: number;
@@ -13,9 +12,8 @@ interface History {
 }
 
 /**
- * Reads a range of records from a service that names no unit for its timestamps. The first request is in seconds, and the
- * answer shows the service's unit. If that is milliseconds, the request is repeated in them. An empty answer and a refusal show
- * no unit, so one request without a range finds it. The unit is kept for later calls.
+ * The service names no unit for its timestamps. The first request is in seconds. If the answer is in milliseconds, the
+ * request is repeated in them. Where no answer shows the unit, a request without a range finds it. The unit is kept.
  */
 export function createRangeReader() {
   let known: TimestampUnit | undefined;

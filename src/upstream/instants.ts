@@ -6,10 +6,7 @@ const leastMilliseconds = 1e11;
 /** Needed, as Node reads more as dates: "valid 12" would be the first of December 2001. */
 const iso8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/**
- * Reads a "Unix timestamp" of the service as epoch milliseconds. The interface says number, shows a string, and names no unit.
- * Accepted are seconds, milliseconds, either as text, and ISO 8601 (UTC when it names no zone). Undefined for anything else.
- */
+/** Epoch milliseconds from seconds, milliseconds, either as text, or ISO 8601 (UTC when it names no zone). */
 export function toEpochMs(value: unknown): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const text = String(value).trim();
@@ -27,7 +24,7 @@ export function toEpochMs(value: unknown): number | undefined {
 
 export type TimestampUnit = "seconds" | "milliseconds";
 
-/** The unit of a service's timestamps. Undefined when none of them is a number. */
+/** Undefined when none of the timestamps is a number. */
 export function unitOfTimestamps(values: readonly (number | string)[]): TimestampUnit | undefined {
   const numbers = values.map(Number).filter(Number.isFinite);
   if (numbers.length === 0) return undefined;

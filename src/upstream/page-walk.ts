@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { refusalOf, refusals } from "./refusal.ts";
 
-/** Why a walk ended. `refused`: the service refused the page after the last one (400 or 404), which counts as its end. */
+/** Why a walk ended. `refused`: the page after the last one was refused (400 or 404), which counts as its end. */
 export type WalkEnd = "empty" | "repeated" | "refused" | "limit";
 
 export interface Page<T> {
@@ -17,12 +17,11 @@ export interface WalkOptions {
 }
 
 /**
- * Reads page after page, one in memory at a time. The first number is found by trying: page 1 is read, then page 0. Page 0
- * comes before it, unless it is refused, fails, is empty or mostly repeats page 1. The interface documents at most 100 items a
- * page, but no end. A walk therefore continues until a page is empty, is refused, or repeats an earlier one (a service may
- * clamp the number, or begin anew). Pages are compared by the keys of their items, since values change between requests. A page
- * without any key beyond those of the first or the last page is a repeat. A page with fewer items is no end: "at most" allows
- * it, and stopping there could silently leave metrics out. Returns why the walk ended.
+ * Reads page after page, one in memory at a time, and returns why the walk ended. Page 1 is read first, then page 0,
+ * which comes before it unless it is refused, fails, is empty or mostly repeats page 1.
+ * The interface documents at most 100 items a page, but no end. A walk ends with a page that is empty, is refused, or
+ * repeats an earlier one: a page without any key beyond those of the first or the last page. A page with fewer items is
+ * no end: "at most" allows it.
  */
 export async function* walkPages<T>(
   readPage: (number: number) => Promise<T[]>,
@@ -51,10 +50,7 @@ export async function* walkPages<T>(
   return "limit";
 }
 
-/**
- * Errors that mean "there is no page 0": a service that counts from 1 may fail there. If every page fails, the next page shows
- * it.
- */
+/** A service that counts from 1 may fail at page 0. If every page fails, the next page shows it. */
 const noPageZero: readonly ErrorCode[] = [
   ...refusals,
   "upstream_failed",
@@ -63,10 +59,7 @@ const noPageZero: readonly ErrorCode[] = [
   "upstream_forbidden",
 ];
 
-/**
- * Reads page 1 first, which both kinds of service have. Only a service that counts from 0 and has a single page may refuse it.
- * A faulty request is refused at both pages, and the error of page 1 is reported.
- */
+/** A service with page 0 alone may refuse page 1. A faulty request is refused at both, and page 1's error is thrown. */
 async function findFirstPages<T>(
   readPage: (number: number) => Promise<T[]>,
   keysOf: (items: T[]) => Set<string>,

@@ -2,10 +2,7 @@ import { z } from "zod";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
 
 export interface PricingClientOptions extends UpstreamClientOptions {
-  /**
-   * Path of the equities price, which is not documented. `{symbols}` is replaced by the list. Without it the list goes into
-   * `?symbols=`. Default `/v1/equities/price`.
-   */
+  /** Not documented. `{symbols}` is replaced by the list, else sent as `?symbols=`. Default `/v1/equities/price`. */
   equitiesPricePath?: string;
 }
 
@@ -22,17 +19,16 @@ export type PricingClient = ReturnType<typeof createPricingClient>;
 /** The service answers 202 after 20 s of work, so the limit is longer. */
 const registrationTimeoutMs = 60_000;
 
-/** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `send` of `createRequester` does. */
+/** Interface document 4.1 to 4.5. Every method may throw as `send` of `createRequester` does. */
 export function createPricingClient(options: PricingClientOptions) {
   const requester = createRequester({ name: "pricing", keyHeader: "x-api-key", keyName: "PRICING_API_KEY" }, options);
   const { equitiesPricePath = "/v1/equities/price", timeoutMs } = options;
 
   return {
     /**
-     * Registers an asset. Never sent twice. `added`: registered (200). `in_progress`: the service continues after 20 s of work
-     * (202). The `body` of the answer has no documented shape. Throws `upstream_conflict` when the asset exists (409),
-     * `upstream_rejected` for a missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of
-     * pools failed (500).
+     * Never sent twice. `in_progress`: the service continues after 20 s of work (202). The `body` has no documented
+     * shape. Throws `upstream_conflict` when the asset exists (409), `upstream_rejected` for a wrong catalogue id
+     * (400), `upstream_failed` when the catalogue or the discovery of pools failed (500).
      */
     registerAsset: async (body: AssetRegistration, { signal }: CallOptions = {}) => {
       const answer = await requester.send({

@@ -18,7 +18,6 @@ interface ProofOptions {
   signal?: AbortSignal;
   /** Sent by POST, as alerts are. Default: GET, without a body. */
   body?: Uint8Array;
-  /** See `askForProof`. */
   known?: Secret;
 }
 
@@ -27,10 +26,8 @@ const limitMs = 10_000;
 const mostAnswerBytes = 16 * 1024;
 
 /**
- * Asks whether a relay that knows the secret is behind an address, with the address as written. A question replaces the secret
- * in it, so the secret is not sent. Nothing is stored there.
- *
- * @param hookUrl with the secret in its path
+ * Asks whether a relay that knows the secret is behind an address. A question replaces the secret in the path of
+ * `hookUrl`, so the secret is not sent. Nothing is stored there.
  * @throws only when `signal` is aborted
  */
 export async function proveAddress(
@@ -53,7 +50,7 @@ export async function proveAddress(
 
 type Answer = { kind: "answer"; status: number; text: string; location?: string } | { kind: "none"; code?: string };
 
-/** Makes one request, without following redirects. With a body it is a POST. Throws only when `signal` is aborted. */
+/** Follows no redirects. With a body it is a POST. Throws only when `signal` is aborted. */
 export async function askOnce(url: string, signal: AbortSignal | undefined, body?: Uint8Array): Promise<Answer> {
   // If a program on the way made an alert of this request, it would be marked as a test.
   const headers = { "content-type": "application/json", "x-tocsin-test": "1" };
@@ -69,11 +66,9 @@ export async function askOnce(url: string, signal: AbortSignal | undefined, body
 }
 
 /**
- * How a body is changed on its way to a hook, as the end of a sentence about an alert: "arrives cut off: …", "of 65,536 bytes
- * is refused there: …".
- *
+ * The end of a sentence about an alert: "arrives cut off: …", "of 65,536 bytes is refused there: …". Undefined when the
+ * body arrives whole, or when the answer does not show it.
  * @param answer to the body as a question
- * @returns undefined when the body arrives whole, or when the answer does not show it: nothing is there, or no relay
  */
 export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): string | undefined {
   if (answer.kind === "proven") return answer.body && describeArrival(body, answer.body);
@@ -82,10 +77,8 @@ export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): strin
 }
 
 /**
- * How a body of a real alert's size is changed on its way to a hook, in the words of `describeSpoiling`. An answer without
- * proof counts only when a small question succeeds: then the size is the cause.
- *
- * @param maxBodyBytes see `writeProbe`
+ * An answer without proof counts only when a small question succeeds: then the size is the cause. `maxBodyBytes`: see
+ * `writeProbe`.
  * @throws only when `signal` is aborted
  */
 export async function findSpoiling(
@@ -105,9 +98,7 @@ export async function findSpoiling(
 }
 
 /**
- * Finds the relay that gets what is posted to an address, however the address is written: another host name of this machine, a
- * default port, a final slash. Only an address with one of the secrets as a part of its path is asked.
- *
+ * Finds the relay behind an address in any spelling. Only an address with one of the secrets in its path is asked.
  * @returns the id of the relay, which is new after each start. Undefined when no relay with that secret answers
  * @throws only when `signal` is aborted
  */
@@ -127,11 +118,7 @@ export async function findRelayAt(
 /** The size of the largest alerts that services send. */
 export const probeBytes = 64 * 1024;
 
-/**
- * Writes a body with letters of many scripts, which a proxy may spoil.
- *
- * @param maxBodyBytes the relay's limit: the relay itself would refuse a larger body, which says nothing about a proxy
- */
+/** Has letters of many scripts, which a proxy may spoil. The relay itself would refuse more than `maxBodyBytes`. */
 export function writeProbe(maxBodyBytes: number): Buffer {
   const title = "Probe of Tocsin: Prüfung, проверка, 探针, تجربة, 🚨";
   const empty = JSON.stringify({ title, severity: "info", source: "tocsin", text: "" });

@@ -11,7 +11,7 @@ export interface RefusedAnswer {
   retryAfterMs?: number;
 }
 
-/** The error of an HTTP status. `where` names interface and operation, `keyName` the variable with the key. */
+/** `where` names interface and operation, `keyName` the variable with the key. */
 export function describeRefusal(answer: RefusedAnswer, where: string, keyName: string): AppError {
   const code = codeOf(answer.status);
   const said = excerpt(answer);

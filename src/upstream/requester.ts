@@ -9,10 +9,7 @@ import { isTimeout } from "../ground/net/time-limit.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
 
-/**
- * No answer came. `sent: "no"`: nothing of the request left this machine for certain, so any request may be repeated. `maybe`:
- * it may have been carried out.
- */
+/** `sent: "no"`: nothing of the request left this machine. `maybe`: the request may have been carried out. */
 export class UpstreamUnreachable extends AppError {
   readonly sent: "no" | "maybe";
 
@@ -24,7 +21,6 @@ export class UpstreamUnreachable extends AppError {
 }
 
 interface RetryPolicy {
-  /** Number of tries. Default 4. */
   attempts: number;
   /** The wait before the second try, doubled for each further one. Default 500 ms. */
   baseMs: number;
@@ -39,10 +35,7 @@ const mostWaiting = 10;
 /** A rate limit without a time needs more patience than a short failure. */
 const rateLimitFactor = 4;
 
-/**
- * The wait before the next try. Undefined: give up. The wait is exponential, times a random factor between 0.5 and 1, so
- * clients do not return in step. It is never shorter than `Retry-After`, which is obeyed in full or not at all.
- */
+/** Undefined: give up. Exponential, times a random factor from 0.5 to 1, and never shorter than `Retry-After`. */
 function retryWaitMs(
   { code, retryAfterMs = 0 }: AppError,
   attempt: number,
@@ -58,11 +51,9 @@ export interface UpstreamClientOptions {
   /** Base address of the interface, with or without a trailing slash. */
   url: string;
   apiKey: Secret;
-  /** Default: the built-in one. */
   fetch?: typeof fetch;
   now?: Now;
   random?: Random;
-  /** Waits between tries. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** The limit of one try, from connecting to the last byte. Default 15,000 ms. */
   timeoutMs?: number;
@@ -145,14 +136,11 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
-  /**
-   * A service may quote the key that it was sent. It is hidden before an error is made, so the error's stack does not contain
-   * it either.
-   */
+  /** A service may quote the key. It is hidden before an error is made, so that no stack contains it. */
   const hideKey = createRedactor([apiKey.reveal()], { leastLength: 1 });
 
   let nextTryAt = 0;
-  /** Waits for this caller's turn, after those who wait already. The bound keeps the wait short after a clock is set back. */
+  /** Waits after the callers that wait already. The bound keeps the wait short after a clock is set back. */
   async function rest(signal?: AbortSignal): Promise<void> {
     const at = now();
     const waitMs = Math.min(Math.max(0, nextTryAt - at), mostWaiting * restMs);
@@ -161,9 +149,9 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   }
 
   /**
-   * Sends, and returns the parsed JSON of a 2xx answer. An empty body is `null`. A GET is repeated after a failure that may
-   * pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws `AppError` with an
-   * `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error contains the key.
+   * Parses the JSON of a 2xx answer, `null` for an empty body. A GET is repeated after no answer, 429 or 5xx, a write
+   * only when nothing of it had left. Throws `AppError` with an `upstream_…` code, `UpstreamUnreachable`, or
+   * `cancelled`. No error contains the key.
    */
   async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const where = `${target.name}: ${request.method} ${request.path}`;
@@ -184,7 +172,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
-  /** Sends, and checks the answer's shape. A wrong shape throws `upstream_bad_answer` with the expected one. */
+  /** A wrong shape throws `upstream_bad_answer` with the expected one. */
   async function read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>> {
     const { body } = await send(request);
     const parsed = schema.safeParse(body);
@@ -209,10 +197,7 @@ function mayRepeat(error: AppError, method: UpstreamRequest["method"]): boolean 
   return ["upstream_unreachable", "upstream_rate_limited", "upstream_failed"].includes(error.code);
 }
 
-/**
- * Lists are comma-separated with literal commas, as the interface asks. The values between them are encoded. An empty list is
- * left out, as if it were not given.
- */
+/** The interface wants literal commas in lists, and their values encoded. An empty list is left out. */
 function toQuery(query: Record<string, QueryValue> = {}): string {
   const parts: string[] = [];
   for (const [name, value] of Object.entries(query)) {
