@@ -12,7 +12,7 @@ export function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Sends SIGTERM, and each of the other signals where the child still runs after its milliseconds. Resolves as `endOf`. */
+/** Sends SIGTERM, and each other signal where the child still runs after its milliseconds. Resolves as `endOf`. */
 export async function endChild(child: ChildProcess, others: [NodeJS.Signals, afterMs: number][]): Promise<string> {
   const timers = others.map(([signal, afterMs]) => setTimeout(() => child.kill(signal), afterMs));
   child.kill("SIGTERM");

@@ -18,7 +18,6 @@ export async function listen(server: Listening, port = 0, host = "127.0.0.1"): P
   return { url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, port: taken };
 }
 
-/** Closes the connections too. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
@@ -32,7 +31,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The body of a request. `undefined` for a longer one. */
+/** `undefined` for a longer body. */
 export async function readWhole(request: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -57,7 +56,7 @@ export function createChanges() {
     changed(): void {
       for (const listener of listeners) listener();
     },
-    /** Resolves with the result of `look`, now or after a later change. Rejects with `complaint()` after `timeoutMs`. */
+    /** Resolves with the result of `look`, now or after a change. Rejects with `complaint()` after `timeoutMs`. */
     waitFor: <T>(look: () => T | undefined, timeoutMs: number, complaint: () => string) =>
       new Promise<T>((resolve, reject) => {
         const end = (settle: () => void) => {
@@ -78,7 +77,6 @@ export function createChanges() {
 
 export type Faults<F extends object> = ReturnType<typeof createFaults<F>>;
 
-/** A queue of faults. */
 export function createFaults<F extends object>(changed = () => {}) {
   let queue: { fault: F; times: number }[] = [];
   return {

@@ -62,7 +62,7 @@ export class Connections {
   }
 
   /**
-   * First part of a stop. Ends idle connections. Resolves with the end of the pages' requests, or after `requestMs`.
+   * First part of a stop. Ends idle connections. Resolves when the pages' requests have ended, or after `requestMs`.
    */
   async windDown(): Promise<void> {
     this.#isWindingDown = true;

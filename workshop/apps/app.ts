@@ -1,18 +1,15 @@
 import type { Child } from "hono/jsx";
 import type { Now } from "../../src/core/clock.ts";
 
-/** One application on the server that Slack, Discord and ntfy share: its answers, its limits, and its view of a message. */
+/** One application on the server that Slack, Discord and ntfy share: its answers, limits, and view of a message. */
 export interface App<Content> {
   name: AppName;
   title: string;
-  /** The name of the channel or topic. */
   place: string;
-  /** Whether the path belongs to this application. */
   owns(path: string): boolean;
   answer(request: VendorRequest, messages: Messages<Content>): VendorAnswer | Promise<VendorAnswer>;
   /** The most messages within each span. */
   limits: { atMost: number; spanMs: number }[];
-  /** The body of a 429. */
   askToWait(seconds: number): unknown;
   /** The answer for a webhook or topic that is gone. */
   gone: VendorAnswer;
@@ -24,7 +21,6 @@ export interface App<Content> {
 
 export type AppName = "slack" | "discord" | "ntfy";
 
-/** A whole request. */
 export interface VendorRequest {
   method: string;
   url: URL;
@@ -43,10 +39,8 @@ export function isJson({ headers }: VendorRequest): boolean {
   return String(headers["content-type"]).toLowerCase().startsWith("application/json");
 }
 
-/** A message as readers see it. */
 export interface Posted<Content> {
   id: string;
-  /** Epoch milliseconds. */
   at: number;
   content: Content;
   /** Earlier versions of the message, oldest first. `at` is the instant of their replacement. */
@@ -55,7 +49,7 @@ export interface Posted<Content> {
 
 const messagesKept = 1_000;
 
-/** The messages of one application, oldest first, in memory. The oldest are dropped above the limit. */
+/** Oldest first, in memory. The oldest are dropped above the limit. */
 export class Messages<Content> {
   readonly posted: Posted<Content>[] = [];
   #count = 0;

@@ -40,7 +40,6 @@ export interface AppsStandInOptions {
   limited?: boolean;
 }
 
-/** The message of each app. */
 interface AppContents {
   slack: SlackContent;
   discord: DiscordContent;
@@ -90,7 +89,6 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
     else if (fault?.kind === "reset") incoming.socket.resetAndDestroy();
   }
 
-  /** Returns undefined for no answer. */
   async function meet(
     fault: AppFault,
     found: AppDesk<never>,
@@ -127,7 +125,6 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
     ntfyServer: url + ntfyBase,
     ntfyTopic,
     faults,
-    /** For the board, one for each app. */
     sources: all.map(
       (one): BoardSource => ({
         ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
@@ -135,9 +132,7 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
         faults: offerFaults(faults, faultChoices, () => ({ app: one.app.name })),
       }),
     ),
-    /** Oldest first. A snapshot. */
     messages: <A extends AppName>(app: A) => structuredClone(desks[app].messages.posted) as Posted<AppContents[A]>[],
-    /** The latest requests, oldest first. */
     calls: () => structuredClone(calls),
     async close(): Promise<void> {
       closing.abort();
@@ -146,7 +141,6 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
   };
 }
 
-/** One application at work: its messages, and its recent count. */
 class AppDesk<Content> {
   readonly app: App<Content>;
   readonly messages: Messages<Content>;

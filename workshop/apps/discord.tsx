@@ -37,7 +37,7 @@ export interface DiscordContent {
   embeds: z.infer<typeof embed>[];
   attachments: Attachment[];
   flags: number;
-  /** The mentions in the text that reach somebody: none unless `roles`, `users` or `everyone` is in it. */
+  /** The mentions that reach somebody: none unless `roles`, `users` or `everyone` is in it. */
   pings: string[];
 }
 
@@ -72,7 +72,7 @@ export function createDiscord(options: { webhook: string; channel: string }): Ap
   };
 }
 
-/** Answers as a webhook of API version 10, with its codes. Other versions are refused, as their times have other units. */
+/** Answers as a webhook of API version 10. Other versions are refused, as their times have other units. */
 export async function answerDiscord(
   request: VendorRequest,
   webhook: string,
@@ -121,7 +121,6 @@ function invalidForm(path: readonly PropertyKey[] = [], words = ""): VendorAnswe
 }
 
 interface Upload {
-  /** The name of the form field: `files[0]`. */
   field: string;
   filename: string;
   type: string;
@@ -146,10 +145,7 @@ async function readParts(request: VendorRequest): Promise<{ payload: unknown; fi
   return { payload, files };
 }
 
-/**
- * The attachments after an edit that names any: only the named ones stay. A new one is named by the number of its file, which must
- * be a PNG. Undefined: a named one does not exist.
- */
+/** Keeps only the attachments that the edit names. A new one is named by its file's number. Undefined: unknown name. */
 function attachmentsAfter(
   former: Attachment[],
   named: z.infer<typeof message>["attachments"],

@@ -35,10 +35,8 @@ export type NtfyContent = Omit<z.infer<typeof publishing>, "sequence_id" | "topi
 };
 
 export interface NtfyOptions {
-  /** The path of the server's root. */
   base: string;
   topic: string;
-  /** Required of requests when set. */
   token?: string;
   /** Servers before 2.16 have no sequences. Default true. */
   hasSequences?: boolean;

@@ -4,10 +4,7 @@ import { readJson } from "../../src/ground/text/read-json.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { type App, isJson, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
 
-/**
- * The part of Block Kit that Tocsin sends (https://docs.slack.dev/reference/block-kit/blocks). Unknown names are refused, as by
- * Slack.
- */
+/** The part of Block Kit that Tocsin sends (https://docs.slack.dev/reference/block-kit/blocks). */
 const isOn = z.boolean().optional();
 const address = z.url().max(3_000);
 const textRun = z.strictObject({
@@ -123,7 +120,6 @@ function viewRun(one: z.infer<typeof run>): Child {
   }
 }
 
-/** Undoes Slack's three escapes. */
 function withoutEscapes(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

@@ -16,10 +16,7 @@ import { Clock } from "./views.tsx";
 const messagesShown = 100;
 const callsShown = 12;
 
-/**
- * A page that shows all applications as their readers see them, and lets a person break the next messages. On a free port of this
- * machine. `/?app=slack` shows an application, `&place=ID` one of its places.
- */
+/** Shows all applications as their readers see them. `/?app=slack` shows one, `&place=ID` one of its places. */
 export async function openBoard(sources: readonly BoardSource[]) {
   const closing = new AbortController();
   const app = createBoardApp(sources, closing.signal);
@@ -27,7 +24,6 @@ export async function openBoard(sources: readonly BoardSource[]) {
   const server = createServer((request, response) => void serve(request, response));
   const { url } = await listen(server);
   return {
-    /** Without a slash at the end. */
     url,
     async close(): Promise<void> {
       closing.abort();
@@ -230,7 +226,6 @@ const CallList: FC<{ calls: readonly ShownCall[] }> = ({ calls }) => (
   </section>
 );
 
-/** Lets a person break the next message to the shown place. */
 const FaultForm: FC<{ source: BoardSource; place: string }> = ({ source: { app, faults }, place }) => (
   <section class="faults" aria-label="Break something">
     <h2>Break what comes next here</h2>

@@ -1,7 +1,4 @@
-/**
- * Fetches the page after a change and puts news in place. The reader's position, open parts and the focus stay. Writes instants in
- * the reader's zone.
- */
+/** Fetches the page after a change and puts news in place. The reader's position, open parts and the focus stay. */
 export const boardScript = `"use strict";
 const state = document.getElementById("live-state");
 const list = () => document.querySelector(".messages");

@@ -1,13 +1,11 @@
 import type { Child } from "hono/jsx";
 import type { Faults, OnChange } from "../stand-in.ts";
 
-/** One application on the board. */
 export interface BoardSource {
   /** The name in the address: `telegram`. */
   app: string;
   title: string;
   places(): Place[];
-  /** The latest requests, oldest first. */
   calls(): readonly ShownCall[];
   faults: FaultChoices;
   onChange: OnChange;
@@ -27,30 +25,22 @@ export interface Place {
 
 export interface ShownMessage {
   id: string;
-  /** Epoch milliseconds. */
   at: number;
   from: string;
-  /** Written by a person of this place. */
   isPerson?: boolean;
   /** Words next to the time: `silent`. */
   marks?: string[];
-  /** The message that this one answers. */
   answered?: { id: string; from: string; text: string };
   body: Child;
-  /** Earlier versions of the message, oldest first. */
   earlier?: Child[];
 }
 
-/** One request with its answer. */
 export interface ShownCall {
-  /** Epoch milliseconds. */
   at: number;
   method: string;
   /** HTTP status; 0 for no answer. */
   status: number;
-  /** Why it was refused. */
   description?: string;
-  /** The fault that hit it. */
   fault?: string;
 }
 
@@ -64,9 +54,7 @@ export interface BoardFile {
 /** The faults that a person may choose, in words. */
 export interface FaultChoices {
   words: string[];
-  /** The waiting faults. */
   pending(): string[];
-  /** Breaks the next message to the place. */
   next(words: string, place: string): void;
   clear(): void;
 }

@@ -9,7 +9,7 @@ export const Clock: FC<{ at: number }> = ({ at }) => {
   );
 };
 
-/** An instant. The page's script writes it in the reader's own zone, as the applications do. */
+/** The page's script writes the instant in the reader's own zone, as the applications do. */
 export const Instant: FC<{ at: number; form: "time" | "date and time"; children?: Child }> = ({
   at,
   form,
@@ -25,7 +25,7 @@ export const Instant: FC<{ at: number; form: "time" | "date and time"; children?
   );
 };
 
-/** A link for web addresses. Other addresses are shown as words. */
+/** Other addresses than web addresses are shown as words. */
 export const WebLink: FC<{ url: string; children?: Child }> = ({ url, children }) =>
   /^https?:\/\//i.test(url) ? (
     <a href={url} rel="noreferrer noopener" target="_blank">

@@ -66,7 +66,6 @@ export async function createChatStandIn(options: ChatStandInOptions) {
   return {
     /** `url`: for `apiRoot`, without a trailing slash. */
     ...{ url, port, faults, messages },
-    /** For the board. */
     source: viewTelegram({ world, faults, calls: () => calls, onChange }),
     /** The latest requests, oldest first, at most 20,000. A snapshot. */
     calls: () => structuredClone(calls),
@@ -74,7 +73,6 @@ export async function createChatStandIn(options: ChatStandInOptions) {
     post: (chatId: string, from: string, text: string, topicId?: number) =>
       post({ world, bots, now }, chatOrThrow(chatId), { from, text, topicId }),
     setMembership: (chatId: string, membership: Membership) => world.setMembership(chatOrThrow(chatId), membership),
-    /** A person opens a topic or renames it. */
     nameTopic(chatId: string, topicId: number, name: string): void {
       const chat = chatOrThrow(chatId);
       const known = chat.topics.get(topicId);
@@ -102,7 +100,6 @@ export async function createChatStandIn(options: ChatStandInOptions) {
       const message = findMessage(chatOrThrow(chatId), messageId);
       if (message !== undefined) world.deleteMessage(message);
     },
-    /** Upgrades a group. Returns the id of the supergroup. */
     migrate: (chatId: string) => world.migrate(chatOrThrow(chatId)),
     /** Resolves when the chat shows at least `count` messages. Rejects after `timeoutMs`. */
     waitForMessages(chatId: string, count: number, timeoutMs = 10_000): Promise<StandInMessage[]> {
@@ -120,7 +117,6 @@ type Bots = ReadonlyMap<string, Bot>;
 
 const dateOf = (now: Now) => Math.floor(now() / 1000);
 
-/** The chats, and the bots that get updates about them. */
 function openWorld(options: ChatStandInOptions) {
   const { now } = options;
   const bots: Bots = new Map(options.tokens.map((token) => [token, botOf(token, options)]));

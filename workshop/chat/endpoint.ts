@@ -7,12 +7,10 @@ import { type Bot, runMethod } from "./methods.ts";
 import { type Parameters, Refusal, readParameters } from "./parameters.ts";
 import type { World } from "./world.ts";
 
-/** A fault for the next request that fits. */
 export interface TelegramFault {
   kind: keyof typeof lostAnswers | "reset_before_reading" | "slow" | "flood" | "kick" | "migrate";
   /** Only requests for this chat. `reset_before_reading` ignores it, as the chat is not known yet. */
   chat?: string;
-  /** Only this method. */
   method?: string;
   /** For faults that lose the answer: the request is carried out despite the fault. Default false. */
   delivered?: boolean;
@@ -28,7 +26,6 @@ const lostAnswers = {
   /** Cuts the connection after the whole request was read. */
   reset: [0, ""],
   error_500: [500, '{"ok":false,"error_code":500,"description":"Internal Server Error"}'],
-  /** A proxy's page. */
   bad_gateway: [502, "<html><body><h1>502 Bad Gateway</h1></body></html>"],
   not_json: [200, '{"ok":true,"result":{"mess'],
   /** Without `parameters`. */
@@ -55,7 +52,6 @@ export const faultChoices: Readonly<Record<string, TelegramFault>> = {
 export interface StandInCall extends ShownCall {
   botId?: string;
   chatId?: string;
-  /** As received. */
   parameters: Readonly<Record<string, unknown>>;
 }
 
@@ -155,7 +151,6 @@ function decodePath(url: string): string {
   }
 }
 
-/** @throws errors that are no refusal */
 function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   throw error;

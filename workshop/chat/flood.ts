@@ -4,7 +4,6 @@ import type { Now } from "../../src/core/clock.ts";
 export interface FloodLimits {
   /** Messages that a chat accepts at once before the pace of one a second applies. Default 3. */
   chatBurst: number;
-  /** Default 1. */
   chatPerSecond: number;
   /** Messages, and separately edits, in a group. Default 20. */
   groupPerMinute: number;
@@ -34,7 +33,7 @@ export class FloodControl {
     this.#limits = { ...vendorLimits, ...limits };
   }
 
-  /** Seconds to wait, or `undefined` when the request may pass. A refusal begins a wait, in which all requests are refused. */
+  /** Seconds to wait. Undefined: the request may pass. A refusal begins a wait, in which all requests are refused. */
   check(request: FloodRequest): number | undefined {
     const at = this.now();
     const { botId, chatId, action } = request;
@@ -54,7 +53,6 @@ export class FloodControl {
     return waitMs === 0 ? undefined : waitMs / 1000;
   }
 
-  /** Counts an executed request. */
   count(request: FloodRequest): void {
     for (const { key, spanMs } of this.#windowsOf(request)) {
       this.#history.set(key, [...this.#recent(key, spanMs), this.now()]);

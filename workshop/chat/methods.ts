@@ -19,14 +19,10 @@ export interface MethodCall {
   flood: FloodControl;
   bot: Bot;
   parameters: Parameters;
-  /** Aborted when the caller goes away. */
   gone: AbortSignal;
 }
 
-/**
- * The methods that Tocsin calls, by their lower-case names, as Telegram ignores case. Each throws a `Refusal` where Telegram
- * refuses.
- */
+/** Keyed by lower-case names, as Telegram ignores case. Each throws a `Refusal` where Telegram refuses. */
 const methods = new Map<string, (call: MethodCall) => unknown>([
   ["sendmessage", sendMessage],
   ["editmessagetext", editMessageText],
@@ -39,14 +35,13 @@ const methods = new Map<string, (call: MethodCall) => unknown>([
   ["getwebhookinfo", ({ bot }) => bot.updates.webhookInfo()],
 ]);
 
-/** Resolves with the method's `result`. */
 export async function runMethod(name: string, call: MethodCall): Promise<unknown> {
   const method = methods.get(name.toLowerCase());
   if (method === undefined) throw new Refusal(404, "Not Found: method not found");
   return method(call);
 }
 
-/** Checks in Telegram's order: the text, the chat, the right to write, the flood limits, then topic and answered message. */
+/** Checks in Telegram's order: text, chat, right to write, flood limits, then topic and answered message. */
 function sendMessage({ world, flood, bot, parameters }: MethodCall): unknown {
   const content = readText(parameters);
   const chat = findChat(world, parameters);
@@ -111,7 +106,6 @@ async function readPhoto(parameters: Parameters, address: string): Promise<Uint8
   return bytes;
 }
 
-/** The common part of all edits. */
 function edit({ world, flood, bot, parameters }: MethodCall, change: (message: StandInMessage) => void): unknown {
   const chat = findChat(world, parameters);
   checkPresent(chat);

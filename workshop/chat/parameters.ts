@@ -40,7 +40,6 @@ export function createParameters(all: Record<string, unknown>) {
       const value = all[name];
       return typeof value === "string" ? parseJson(value, `can't parse ${name} JSON object`) : (value ?? undefined);
     },
-    /** The file in a form. */
     file(name: string): File | undefined {
       const value = all[name];
       return value instanceof File ? value : undefined;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { badRequest, type Parameters } from "./parameters.ts";
 
-/** A message entity of the kinds that Tocsin sends. The stand-in refuses others. Offsets and lengths count UTF-16 units. */
+/** The kinds that Tocsin sends. Others are refused. Offsets and lengths count UTF-16 units. */
 const entitySchema = z.object({
   type: z.enum(["bold", "italic", "code", "pre", "text_link", "blockquote", "date_time"]),
   offset: z.int(),
@@ -19,10 +19,7 @@ export interface FormattedText {
 
 const mostBytes = 1 << 15;
 
-/**
- * The text of a message as it will be shown, from `text` with `entities`. Tocsin sends no markup, so any `parse_mode` is refused.
- * @throws Refusal
- */
+/** From `text` with `entities`. Tocsin sends no markup, so any `parse_mode` is refused. @throws Refusal */
 export function readText(parameters: Parameters): FormattedText {
   const text = parameters.text("text") ?? "";
   if (text === "") throw badRequest("message text is empty");
@@ -30,7 +27,7 @@ export function readText(parameters: Parameters): FormattedText {
   return check({ text, entities: readEntities(parameters, "entities") }, 4096, "message is too long");
 }
 
-/** The same from `caption` with `caption_entities`. It may be empty. */
+/** From `caption` with `caption_entities`. It may be empty. */
 export function readCaption(parameters: Parameters): FormattedText {
   const text = parameters.text("caption") ?? "";
   if (text === "") return { text, entities: [] };

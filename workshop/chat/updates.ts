@@ -11,16 +11,14 @@ const keptMs = 24 * 60 * 60 * 1000;
 const rare = ["chat_member", "message_reaction", "message_reaction_count"];
 
 /**
- * The unconfirmed updates of one bot, by https://core.telegram.org/bots/api#getting-updates . An offset confirms all updates
- * before it, and without an offset none is confirmed. A webhook, or a second listener, answers 409. Updates older than a day are
- * gone. The last requested kinds apply until others are requested.
+ * https://core.telegram.org/bots/api#getting-updates : an offset confirms all updates before it. A webhook, or a second
+ * listener, answers 409. Updates older than a day are gone. The last requested kinds stay.
  */
 export class UpdateQueue {
   #updates: (Update & { at: number })[] = [];
   #lastId = 0;
   #webhook: string | undefined;
   #allowed: string[] | undefined;
-  /** Ends the wait of the waiting caller. */
   #wake: ((why: "update" | "other" | "closed") => void) | undefined;
 
   constructor(private readonly now: Now) {}
@@ -34,10 +32,7 @@ export class UpdateQueue {
     this.#wake?.("update");
   }
 
-  /**
-   * Resolves with the result of `getUpdates`, after its `timeout` at the latest. `gone` ends the wait of a caller that went away.
-   * @throws Refusal
-   */
+  /** Resolves after the `timeout` of `getUpdates` at the latest, or when `gone` aborts. @throws Refusal */
   async get(parameters: Parameters, gone: AbortSignal): Promise<Update[]> {
     refuseWebhook(this.#webhook);
     // The newer listener stays. The older one gets an error.
@@ -58,7 +53,6 @@ export class UpdateQueue {
       .map(({ at: _at, ...update }) => update);
   }
 
-  /** The result of `getWebhookInfo`. */
   webhookInfo(): Record<string, unknown> {
     const allowed = this.#allowed && { allowed_updates: this.#allowed };
     return { url: this.#webhook ?? "", pending_update_count: this.#pending().length, ...allowed };
@@ -70,7 +64,6 @@ export class UpdateQueue {
     this.#wake?.("closed");
   }
 
-  /** Ends every wait. */
   close(): void {
     this.#wake?.("closed");
   }

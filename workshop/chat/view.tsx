@@ -6,7 +6,6 @@ import { faultChoices, type StandInCall, type TelegramFault } from "./endpoint.t
 import type { Entity, FormattedText } from "./text.ts";
 import { findMessage, pictureName, presentIn, type StandInChat, type StandInMessage, type World } from "./world.ts";
 
-/** The chats as their readers see them. */
 export function viewTelegram(deps: {
   world: World;
   faults: Faults<TelegramFault>;

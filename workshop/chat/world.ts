@@ -6,7 +6,6 @@ import type { Entity, FormattedText } from "./text.ts";
 export type Membership = "administrator" | "member" | "muted" | "left" | "kicked";
 
 export interface ChatOptions {
-  /** Starts with `-`. */
   id: string;
   /** Default the id. */
   title?: string;
@@ -14,19 +13,16 @@ export interface ChatOptions {
   kind?: "group" | "supergroup" | "channel";
   /** The membership of every bot. Default `administrator` in channels, else `member`. */
   membership?: Membership;
-  /** Makes the chat a forum. */
   topics?: { id: number; name: string; closed?: boolean }[];
 }
 
 export interface StandInMessage {
   chatId: string;
   messageId: number;
-  /** Absent for a person's message. */
   botId?: string;
   from: string;
   text: string;
   entities: Entity[];
-  /** Epoch milliseconds. */
   sentAt: number;
   /** Earlier versions of the message, oldest first. `at` is the instant of their replacement. */
   edits: { at: number; text: string; entities: Entity[] }[];
@@ -59,7 +55,6 @@ export type ChatEvent =
 const messagesKept = 20_000;
 const picturesKept = 200;
 
-/** Every chat of the stand-in, in memory. */
 export class World {
   readonly chats: Map<string, StandInChat>;
   readonly changes = createChanges();
@@ -117,7 +112,6 @@ export class World {
     return messageId;
   }
 
-  /** Changes the membership of every bot, and each gets an update. */
   setMembership(chat: StandInChat, membership: Membership): void {
     const before = chat.membership;
     chat.membership = membership;
@@ -125,7 +119,7 @@ export class World {
     this.changes.changed();
   }
 
-  /** Turns a group into a supergroup, updates every bot, and returns its id. */
+  /** Returns the supergroup's id. */
   migrate(chat: StandInChat): string {
     if (chat.migratedTo !== undefined) return chat.migratedTo;
     let number = BigInt(`100${chat.id.replace(/^-(100)?/, "").padStart(10, "2")}`);
@@ -144,7 +138,6 @@ export function pictureName({ chatId, messageId }: StandInMessage): string {
   return `${chatId}.${messageId}.png`;
 }
 
-/** Deleted messages are left out. */
 export function presentIn({ messages }: StandInChat): StandInMessage[] {
   return messages.filter(({ deletedAt }) => deletedAt === undefined);
 }

@@ -23,15 +23,14 @@ const notPassedOn = new Set([
 ]);
 
 /**
- * The address for people and senders, while the relays behind it come and go: a minimal balancer, on this machine only.
- *
- * - a relay without a 200 at `/readyz` gets no requests, unless no relay is ready: a relay without its database may still take
- * alerts into its spool;
- * - a request goes to another relay only when the first could not be connected. Once anything was sent its result is unknown, so
- * it is not sent again;
- * - each request has its own connection, since an alert on a kept one may leave just when its relay ends the connection;
+ * A minimal balancer: the demo's address stays while the relays behind it come and go.
+ * - a relay without a 200 at `/readyz` gets no requests, unless no relay is ready: a relay without its database may
+ *   still take alerts into its spool;
+ * - a request goes to another relay only when the first could not be connected: once anything was sent its result is
+ *   unknown;
+ * - each request has its own connection, since an alert on a kept one may leave just when its relay ends the
+ *   connection;
  * - answers are passed on as they arrive, event streams too.
- *
  * @throws AppError `config_invalid` when the port cannot be used.
  */
 export async function openBalancer(port: number) {

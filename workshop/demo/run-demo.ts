@@ -21,18 +21,15 @@ const nextAlertMs = 20_000;
 /** The most open alerts. Above it the oldest is resolved, some two minutes after it came. */
 const mostOpen = 6;
 
-/** The server of the demo's page and hook: the relay in this process, or several behind a balancer. */
+/** The relay in this process, or several behind a balancer. */
 interface Served {
   publicUrl: string;
   webhookSecret: Secret;
   adminToken: Secret;
   /** Environment of a command that reaches it, in addition to the world's. */
   env: Record<string, string>;
-  /** The text above "Send one yourself". */
   besides: string;
-  /** Data next to the links. */
   data: Record<string, unknown>;
-  /** Rejects when the demo cannot continue. */
   failed?: Promise<never>;
   stop(): Promise<void>;
 }

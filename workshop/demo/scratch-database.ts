@@ -7,18 +7,16 @@ import { toOpenError } from "../../src/store/postgres/store-error.ts";
 
 export interface ScratchDatabase {
   url: string;
-  /** Removes the database when nobody is connected any more, or after this long. A remaining client loses its connection. */
+  /** Removes the database when nobody is connected any more, or after this long. */
   drop(clientsHaveMs: number): Promise<void>;
 }
 
 const lookEveryMs = 200;
 
 /**
- * Makes an empty database with its own name on a server whose role may create databases.
- *
- * @param serverUrl the address of any database on that server, which stays unchanged
- * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role has no right, `config_invalid`
- * for a wrong address.
+ * Makes an empty database. The database of `serverUrl` stays unchanged.
+ * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role has no right,
+ * `config_invalid` for a wrong address.
  */
 export async function makeScratchDatabase(serverUrl: string, prefix: string): Promise<ScratchDatabase> {
   const place = placeOf(serverUrl);

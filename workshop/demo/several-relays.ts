@@ -34,14 +34,12 @@ export interface SeveralRelaysOptions {
 }
 
 /**
- * Runs relays as processes on one PostgreSQL, behind a balancer in this process. A relay that ends is started again after a while.
- * All relays and the database end with this process in any case.
- *
+ * Runs relays as processes on one PostgreSQL, behind a balancer. A relay that ends is started again after a while.
  * @throws AppError `failed` when the database or a relay does not start
  */
 export async function startSeveralRelays(world: DemoWorld, context: CliContext, options: SeveralRelaysOptions) {
   const undo: (() => Promise<void>)[] = [];
-  /** Ends the relays in order, then their database. Nothing is left. */
+  /** Ends the relays in order, then their database. */
   const stop = async () => {
     for (const end of undo.reverse().splice(0)) await end();
   };

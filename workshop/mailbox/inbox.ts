@@ -2,7 +2,6 @@ import PostalMime, { type Address, type Email } from "postal-mime";
 import { createChanges } from "../stand-in.ts";
 
 export interface ReceivedMail extends ParsedMail {
-  /** Position in the stand-in, from 1. */
   id: number;
   mailbox: string;
   /** Epoch milliseconds. For a repeat: of the first copy. */
@@ -22,7 +21,7 @@ export class Inbox {
   #kept: ReceivedMail[] = [];
   #lastId = 0;
 
-  /** Keeps a mail. A second one with the same Message-ID in the same mailbox is only counted. */
+  /** A second mail with the same Message-ID in the same mailbox is only counted. */
   add(address: string, envelopeFrom: string, mail: ParsedMail, receivedAt: number): void {
     const mailbox = address.toLowerCase();
     const known = this.mails(mailbox).find(({ messageId }) => messageId === mail.messageId);
@@ -56,7 +55,6 @@ export async function parseMail(source: Buffer, receivedAt: number) {
     subject: mail.subject ?? "",
     /** Epoch milliseconds from the mail's header. Without it: `receivedAt`. */
     date: Number.isNaN(date) ? receivedAt : date,
-    /** With angle brackets. */
     messageId: mail.messageId ?? "",
     inReplyTo: mail.inReplyTo,
     /** With angle brackets, oldest first. */
@@ -85,9 +83,8 @@ function showAddress({ name, address = "" }: Address): string {
 }
 
 /**
- * The mails that a reader sees as one conversation, oldest first. The conversation with the newest mail comes first. Mail programs
- * join two mails when either names the other, or both name a third, seen or not, in References or In-Reply-To (RFC 5256, 2.2,
- * without its last step: an equal subject alone joins nothing).
+ * The newest conversation first, its oldest mail first. Mail programs join two mails when either names the other, or
+ * both name a third, in References or In-Reply-To (RFC 5256, 2.2). An equal subject alone joins nothing.
  */
 export function groupThreads(mails: readonly ReceivedMail[]): ReceivedMail[][] {
   let threads: { ids: Set<string>; mails: ReceivedMail[] }[] = [];

@@ -22,14 +22,13 @@ export async function createMailboxStandIn(options: MailboxStandInOptions) {
     /** For `SMTP_URL`, with the login where there is one. */
     smtpUrl: `${tls?.from === "start" ? "smtps" : "smtp"}://${login}127.0.0.1:${port}`,
     smtpPort: port,
-    /** For the board. */
     source: viewMailboxes(inbox, faults),
     faults,
     /** Oldest first, of one mailbox or of all. A repeat of a Message-ID only raises `copies`. A snapshot. */
     mails: snapshot,
     /** Joined as by a mail program, the newest first. */
     threads: (mailbox: string) => groupThreads(snapshot(mailbox)),
-    /** Makes the address exist or not. At first every address exists. */
+    /** At first every address exists. */
     setExists: (address: string, exists: boolean) =>
       void (exists ? gone.delete(address.toLowerCase()) : gone.add(address.toLowerCase())),
     /** Resolves when the mailbox (or all together) holds at least `count` mails. Rejects after 10 seconds. */

@@ -3,7 +3,6 @@ import type { Now } from "../../src/core/clock.ts";
 import { type Faults, listen } from "../stand-in.ts";
 import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
 
-/** A fault at a step of a conversation. */
 export interface MailFault {
   /** `mail` is the verdict after the final dot. */
   stage: "greeting" | "login" | "sender" | "recipient" | "mail";
@@ -20,7 +19,6 @@ export interface MailFault {
 export interface MailTls {
   /** From the first byte, or after STARTTLS. */
   from: "start" | "starttls";
-  /** PEM. */
   key: string;
   cert: string;
 }
@@ -34,7 +32,6 @@ export interface MailboxStandInOptions {
   password?: string;
   /** With it passwords are accepted only over TLS. Default: in clear text. */
   tls?: MailTls;
-  /** Default 10 MiB. */
   maxBytes?: number;
 }
 
@@ -46,7 +43,7 @@ interface SmtpEndpointOptions extends MailboxStandInOptions {
 
 type Reply = (error?: Error | null, text?: string) => void;
 
-/** Receives mails by SMTP as a provider's submission server, with its refusals, and breaks on demand. */
+/** Receives mails as a provider's submission server, with its refusals, and breaks on demand. */
 export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
   const { inbox, faults, tls } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
@@ -146,8 +143,8 @@ function refusal(responseCode: number, text: string): Error {
 }
 
 /**
- * The reason why large mailbox providers would refuse a mail, in their words: a broken or too long line, no single From, no
- * Message-ID, or a repeated single header (RFC 5322, 2.1.1 and 3.6; Gmail's 550 5.7.1).
+ * Refuses as large providers do: broken or long lines, no single From, no Message-ID, a repeated single header (RFC
+ * 5322, 2.1.1 and 3.6; Gmail's 550 5.7.1).
  */
 function findRefusal({ source, headers, from }: ParsedMail): string | undefined {
   if (/[^\r]\n|^\n|\r(?!\n)/.test(source)) return "5.6.11 The message contains a bare CR or LF";

@@ -22,7 +22,6 @@ const faultChoices: Readonly<Record<string, MailFault>> = {
 const sandboxed = "allow-popups allow-popups-to-escape-sandbox";
 const mailPolicy = `sandbox ${sandboxed}; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'`;
 
-/** The mailboxes as their readers see them. */
 export function viewMailboxes(inbox: Inbox, faults: Faults<MailFault>): BoardSource {
   return {
     app: "mail",

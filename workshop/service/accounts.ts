@@ -30,13 +30,10 @@ export interface NewAccount {
 }
 
 export interface NewSubscription {
-  /** Default the first account. */
   accountId?: string;
-  /** Default the account's first user. */
   userId?: string;
   metricKey: string;
   condition: WatchCondition;
-  /** Default warning. */
   severity?: WatchSubscription["severity"];
 }
 
@@ -49,7 +46,7 @@ export class Accounts {
     return `${prefix}_${now().toString(36)}${randomDigits(random, 10)}`;
   }
 
-  /** The account of the id, or the first one. Throws `AppError` "not_found". */
+  /** Default: the first account. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount {
     const { accounts } = this.sandbox.state;
     const found = id === undefined ? accounts[0] : accounts.find((account) => account.id === id);
@@ -110,7 +107,7 @@ function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
 
-/** Letters and digits for keys and ids. `random` need not be strong: a sandbox protects nothing. */
+/** `random` need not be strong: a sandbox protects nothing. */
 export function randomDigits(random: Random, count: number): string {
   return Array.from({ length: count }, () => Math.floor(random() * 36).toString(36)).join("");
 }

@@ -7,13 +7,10 @@ import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.
 
 /** A manual alert. Absent parts come from the market. */
 export interface FireInput {
-  /** Default the first account. */
   accountId?: string;
-  /** Default any metric. */
   metricKey?: string;
   /** Default firing. A repeat and a resolution keep the condition of the last manual alert, as a subscription would. */
   status?: AlertEvent["status"];
-  /** Default warning. */
   severity?: AlertEvent["severity"];
   value?: number;
   previousValue?: number;
@@ -34,7 +31,6 @@ export class Alarm {
     this.#lookedAt = sandbox.settings.now();
   }
 
-  /** Looks at every subscription once. Each turn becomes an event. */
   watch(): void {
     const { state, notifier, settings } = this.sandbox;
     const times = { at: settings.now(), previousAt: this.#lookedAt, speed: settings.speed };
@@ -47,7 +43,7 @@ export class Alarm {
     }
   }
 
-  /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
+  /** Throws `AppError` "not_found" for an unknown account or metric. */
   fire(input: FireInput = {}): AlertEvent {
     const event = this.#compose(input);
     this.#notify(event.accountId, [event]);
@@ -68,7 +64,6 @@ export class Alarm {
     notifier.notify(accounts.getAccount(accountId), events);
   }
 
-  /** Returns the event of the condition's turn, or nothing. */
   #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
     const { catalogue, market, accounts } = this.sandbox;
     const { metricKey, condition, severity } = subscription;
@@ -141,7 +136,6 @@ export class Alarm {
     return found;
   }
 
-  /** The page of the event. */
   #linkOf(eventId: string): string {
     return `${this.sandbox.url}/?event=${eventId}`;
   }
@@ -173,15 +167,11 @@ function factsOf(metric: Metric) {
 
 interface Times {
   at: number;
-  /** The instant of the last look. */
   previousAt: number;
   speed: number;
 }
 
-/**
- * Whether the condition holds at the instant, and the value to compare with: at the last look, or a window ago. `speed` shortens
- * the window of `change_percent`, like all times.
- */
+/** Compares the value with the last look, or with a window ago. `speed` shortens the window, like all times. */
 function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times) {
   const value = market.metricValue(metric, at);
   if (condition.kind === "change_percent") {

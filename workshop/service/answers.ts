@@ -4,14 +4,13 @@ import { z } from "zod";
 import type { Caller } from "./accounts.ts";
 import type { Gate } from "./gate.ts";
 
-/** The environment of the sandbox's handlers. */
 export interface SandboxEnv {
   Bindings: HttpBindings;
   Variables: { caller: Caller };
 }
 export type SandboxContext = Context<SandboxEnv>;
 
-/** An error's body. Section 7 documents none: status, reason and a sentence, as in many services. */
+/** Section 7 documents no body of an error: status, reason and a sentence, as in many services. */
 export function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify({ statusCode: status, message }), {
     status,

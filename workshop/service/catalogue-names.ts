@@ -1,4 +1,4 @@
-/** The names in the sandbox's catalogue. Addresses are invented. Names of well-known tokens help readers. */
+/** Addresses are invented. Names of well-known tokens help readers. */
 
 export interface KnownToken {
   symbol: string;

@@ -4,7 +4,6 @@ import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
 
 export interface Token {
   chainId: string;
-  /** Lower case. */
   address: string;
   symbol: string;
   name: string;
@@ -18,7 +17,6 @@ export interface Token {
 
 export interface Pool {
   chainId: string;
-  /** Lower case. */
   address: string;
   protocol: string;
   base: Token;
@@ -37,7 +35,6 @@ export interface Metric {
   chainId: string;
   /** The token of a token metric, or the base of a pool metric. */
   token: Token;
-  /** Only for pool metrics. */
   pool?: Pool;
 }
 
@@ -74,7 +71,7 @@ export class Catalogue {
     this.#byKey = new Map(all.map((metric) => [metric.key, metric]));
   }
 
-  /** Metrics `offset` to `offset + limit` among those that any filter selects (section 4.8). Unknown chain: undefined. */
+  /** Metrics from `offset` on that any filter selects (section 4.8). Unknown chain: undefined. */
   listMetrics(chainId: string, filter: MetricFilter, offset: number, limit: number): Metric[] | undefined {
     const { tokenAddresses, poolAddresses, keys } = filter;
     const all = this.#chains.get(chainId)?.metrics;
@@ -112,7 +109,6 @@ export class Catalogue {
     return this.#chains.get(chainId)?.pools.find((pool) => pool.address === address);
   }
 
-  /** The pools whose base is a token of this symbol, on every chain. */
   poolsOf(symbol: string): Pool[] {
     return [...this.#chains.values()].flatMap(({ pools }) => pools.filter(({ base }) => base.symbol === symbol));
   }
@@ -124,7 +120,8 @@ function buildChain(seed: number, chainId: string, protocols: readonly string[],
   );
   const pools = tokens.map((base, group) => {
     const hash = hashText(seed, `pool:${chainId}:${group}`);
-    // The first tokens are WETH and USDC. Every other token trades against one of them, and these two against each other.
+    // The first tokens are WETH and USDC. Every other token trades against one of them, and these two against each
+    // other.
     const quote = tokens[group === 0 ? 1 : group === 1 ? 0 : hash % 2] ?? base;
     return buildPool(hash, pickOf(protocols, hash), base, quote);
   });

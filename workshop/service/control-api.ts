@@ -8,10 +8,8 @@ import type { ServiceSandbox } from "./service.ts";
 import { conditionSchema, notificationStates, severitySchema } from "./state.ts";
 
 /**
- * The controls for tests and people, under `/_sandbox`. They are no part of the service's interface.
- *
- * A page of another site cannot use them: changes need JSON by its content type, which a browser asks permission for and never
- * gets. `needsKey` is set when the sandbox listens beyond this machine.
+ * Under `/_sandbox`, for tests and people. Changes need the content type of JSON, so a page of another site cannot make
+ * them. `needsKey`: the sandbox listens beyond this machine.
  */
 export function createControlApi(sandbox: ServiceSandbox, options: { needsKey: boolean }): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
@@ -76,7 +74,6 @@ const stormBody = z.strictObject({ count: z.int().min(1).max(100_000), accountId
 const accountBody = z.strictObject({
   accountName: z.string().min(1).default("Another account"),
   key: z.string().min(1),
-  /** Epoch milliseconds. */
   expiresAt: z.number().optional(),
   userNames: z.array(z.string()).optional(),
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Faults } from "../stand-in.ts";
 
-/** The common part of faults. Durations are milliseconds of the sandbox's clock, which `speed` does not shorten. */
+/** Durations are milliseconds of the sandbox's clock, which `speed` does not shorten. */
 const common = {
   /** `GET /account`, `POST /v1/assets`, …; `*` is every route. */
   route: z.string().default("*"),
@@ -10,15 +10,12 @@ const common = {
 };
 const status = z.int().min(200).max(599);
 
-/** The possible faults. */
 export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("status"), status, message: z.string().optional(), ...common }),
   z.strictObject({ kind: z.literal("delay"), delayMs: z.int().min(0), ...common }),
-  /** Cuts the connection without an answer. */
   z.strictObject({ kind: z.literal("reset"), ...common }),
   /** A proxy's error page with this status. */
   z.strictObject({ kind: z.literal("html"), status: status.default(502), ...common }),
-  /** 200 with incomplete JSON. */
   z.strictObject({ kind: z.literal("broken-json"), ...common }),
   z.strictObject({ kind: z.literal("expired-key"), ...common }),
   z.strictObject({ kind: z.literal("rate-limit"), retryAfterSeconds: z.int().min(0).default(2), ...common }),

@@ -40,7 +40,6 @@ async function applyFaults(
   return undefined;
 }
 
-/** Closes the connection without an answer. */
 export function cutOff(context: SandboxContext): Response {
   context.env.outgoing.destroy();
   return RESPONSE_ALREADY_SENT;
@@ -54,7 +53,8 @@ function admit(
 ): Response | undefined {
   const header = which === "alerting" ? "authorization" : "x-api-key";
   const key = context.req.header(header);
-  // Section 7 gives pricing 401 and 403. Alerting's statuses are undocumented, and the sandbox answers 401 to both faults.
+  // Section 7 gives pricing 401 and 403. Alerting's statuses are undocumented, and the sandbox answers 401 to both
+  // faults.
   const invalid = which === "alerting" ? 401 : 403;
   if (key === undefined || key === "") {
     return refuse(401, `Missing API key: send it as the value of the ${header} header`);
@@ -80,10 +80,7 @@ function refuseTooMany(waitMs: number): Response {
 
 const windowMs = 60_000;
 
-/**
- * Section 7: "rate limit exceeded for this route and API key". Quota and window are undocumented, so the window is a minute and
- * the quota an option.
- */
+/** Section 7: "rate limit exceeded for this route and API key". The quota and its minute are undocumented. */
 export class RateLimit {
   /** Bounded by routes times keys, as only known keys are counted. */
   readonly #counts = new Map<string, { windowAt: number; count: number }>();

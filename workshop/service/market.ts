@@ -17,10 +17,7 @@ const waves = [
 
 const jump = { everyMs: 30 * minuteMs, chance: 0.15, least: 0.04, most: 0.22, decayMs: 4 * minuteMs };
 
-/**
- * Prices as a pure function of seed and time, so the market, its history and a restart need no state. `speed` runs the market's
- * clock faster than the wall clock, so conditions turn more often.
- */
+/** A pure function of seed and time, so no state is kept. `speed` makes conditions turn more often. */
 export class Market {
   readonly #speed: number;
   readonly #nudges: () => readonly Nudge[];
@@ -38,18 +35,16 @@ export class Market {
     return baseTvlUsd * Math.exp(this.#walk(hash, at) * 1.5);
   }
 
-  /** The volume of the last 24 hours. */
   poolVolumeUsd({ baseTvlUsd, hash }: Pool, at: number): number {
     return baseTvlUsd * 0.4 * Math.exp(this.#walk(mixNumbers(hash, 3), at) * 3);
   }
 
-  /** The number of quote tokens for one base token in this pool. It differs a little from the tokens' prices, as in real pools. */
+  /** Quote tokens for one base token in this pool. Differs a little from the tokens' prices, as in real pools. */
   poolPrice({ base, quote, hash }: Pool, at: number): number {
     const straying = 1 + 0.002 * noiseAt(mixNumbers(hash, 5), (at * this.#speed) / minuteMs);
     return (this.tokenPriceUsd(base, at) / this.tokenPriceUsd(quote, at)) * straying;
   }
 
-  /** Another named quantity that moves like a price around `base`. */
   priceOf(hash: number, base: number, at: number): number {
     return base * Math.exp(this.#walk(hash, at));
   }
@@ -115,16 +110,13 @@ const historyWindowMs = 7 * 24 * 3_600_000;
 /** The interface does not document the density of records. The sandbox keeps one every five minutes. */
 const recordEveryMs = 300_000;
 
-/**
- * `5m`, `1h`, `1d`: a whole number and one of s, m, h, d, w. The interface documents no format. Undefined for other texts, for
- * less than a second, and for more than the window.
- */
+/** `5m`, `1h`, `1d`. The interface documents no format. Undefined for less than a second or more than the window. */
 export function parseGranularity(text: string): number | undefined {
   const ms = /^[1-9]\d{0,5}[smhdw]$/.test(text) ? parseDuration(text) : undefined;
   return ms !== undefined && ms <= historyWindowMs ? ms : undefined;
 }
 
-/** Records of the metric from `fromAt` to `toAt`, both included, oldest first, within the last seven days. */
+/** From `fromAt` to `toAt`, both included, oldest first, within the last seven days. */
 export function listRecords(
   market: Market,
   metric: Metric,

@@ -1,6 +1,5 @@
 import type { NotificationShape } from "./options.ts";
 
-/** One turn of a watched condition, or a manual one. */
 export interface AlertEvent {
   id: string;
   accountId: string;
@@ -26,13 +25,12 @@ export interface NotificationBody {
   contentType: string;
   body: string;
   eventIds: string[];
-  /** One line for the page. */
   summary: string;
 }
 
 const batchSize = 50;
 
-/** The bodies for these events in this shape. Only `batch` joins several in one. */
+/** Only `batch` joins several events in one body. */
 export function composeNotifications(shape: NotificationShape, events: readonly AlertEvent[]): NotificationBody[] {
   if (shape !== "batch") {
     return events.map((event) => ({ ...writeOne(shape, event), eventIds: [event.id], summary: describeEvent(event) }));

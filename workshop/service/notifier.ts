@@ -15,13 +15,10 @@ const keptNotifications = 1000;
 
 /**
  * Sends events to an account's outputs, each until one attempt is accepted, with back-off:
- *
  *     pending ──2xx──▶ delivered
  *        │──anything else──▶ pending, due later │ failed (attempts used up)
  *        └──output disabled or changed to null──▶ cancelled
- *
- * An attempt runs in parallel with everything else: one that hangs holds one of its output's `deliveryConcurrency` places until its
- * timeout.
+ * An attempt that hangs holds one of its output's `deliveryConcurrency` places until its timeout.
  */
 export class Notifier {
   readonly #lanes = new Map<string, Lane>();
@@ -38,7 +35,7 @@ export class Notifier {
     }
   }
 
-  /** Queues one notification for each output and event (for each batch, in the shape `batch`), and starts as many as it may. */
+  /** One notification for each output and event, or for each batch in the shape `batch`. Starts as many as it may. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
     const { state, accounts, settings } = this.sandbox;
     const { now } = settings;
@@ -67,12 +64,10 @@ export class Notifier {
     return account.webhookUrl !== null || this.#hasChannel(account);
   }
 
-  /** Starts the attempts that are due. */
   runDue(): void {
     for (const lane of this.#lanes.values()) this.#run(lane);
   }
 
-  /** Resolves when no attempt is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -144,9 +139,7 @@ export class Notifier {
 
 /** One output of one account with its own places, so a hanging receiver delays no other. */
 interface Lane {
-  /** Oldest first. */
   pending: Set<SandboxNotification>;
-  /** Notifications with an attempt under way. */
   busy: Set<SandboxNotification>;
 }
 
@@ -164,7 +157,6 @@ function forgetOldest(state: SandboxState): void {
 
 interface PostAnswer {
   attempt: Pick<NotificationAttempt, "status" | "outcome" | "detail">;
-  /** The wait that the receiver asked for. */
   waitMs?: number;
 }
 
@@ -182,7 +174,7 @@ interface PostOptions {
   telegramApiRoot: string;
 }
 
-/** Creates the function for one attempt at one output, which never throws. `target`: the webhook's URL or the channel's id. */
+/** One attempt at one output. Never throws. `target`: the webhook's URL or the channel's id. */
 export function createPost(options: PostOptions) {
   const { deliveryTimeoutMs: timeoutMs, telegramApiRoot } = options;
   const botToken = options.botToken?.reveal() ?? "";

@@ -50,7 +50,7 @@ export interface ServiceSandboxOptions extends Partial<typeof defaults> {
 
 export type Settings = ServiceSandboxOptions & typeof defaults;
 
-/** Fills in the defaults. Throws `AppError` "usage" for a senseless number, or a key that no header can carry. */
+/** Throws `AppError` "usage" for a senseless number, or a key that no header can carry. */
 export function settleOptions(options: ServiceSandboxOptions): Settings {
   // An explicit `undefined` must not hide a default.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

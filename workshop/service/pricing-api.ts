@@ -8,7 +8,7 @@ import { type Market, roundTo } from "./market.ts";
 import { hashText, noiseAt } from "./seeded.ts";
 import type { ServiceSandbox } from "./service.ts";
 
-/** Sections 4.1 to 4.5. The path of the equities price is undocumented. `/v1/equities/price?symbols=` is the sandbox's. */
+/** Sections 4.1 to 4.5. The interface does not document the path of the equities price. */
 export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<SandboxEnv> {
   const { catalogue, market, assets } = sandbox;
   const { now } = sandbox.settings;

@@ -7,7 +7,6 @@ import { Secret } from "../../src/core/secret.ts";
 import { factsOf } from "../../src/panels/panel.ts";
 import { createServiceSandbox, type ServiceSandbox } from "./service.ts";
 
-/** Serves the alerting service's stand-in until the process is asked to stop. Prints its addresses. */
 export async function runSandbox(flags: SandboxFlags, { context, output }: Run): Promise<void> {
   const { SANDBOX_BOT_TOKEN: botToken, SANDBOX_BOT_API_ROOT: telegramApiRoot } = context.env;
   const service = await createServiceSandbox({

@@ -11,10 +11,7 @@ import { createPricingApi } from "./pricing-api.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { SandboxNotification } from "./state.ts";
 
-/**
- * A page of another site can point its own name at this machine, and would then have the same origin. The request's host reveals
- * it.
- */
+/** Another site can point its own name at this machine and have the same origin. The request's host reveals it. */
 const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) => {
   const { hostname } = new URL(context.req.url);
   if (!isLoopback(hostname)) return refuse(403, `This sandbox answers on this machine only, not as ${hostname}`);
@@ -65,10 +62,7 @@ button{font:inherit;padding:.4rem .9rem;color:inherit;background:#eee;border:1px
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-align:top}
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre,button{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
 
-/**
- * An introduction, things to try, and the last notifications. hono/jsx escapes every text, and nothing is loaded from other sites.
- * Only this machine gets keys and notifications.
- */
+/** hono/jsx escapes every text. Nothing comes from other sites. Only this machine gets keys and notifications. */
 const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }> = ({ sandbox, isOpen, event }) => {
   const { metricCount, chainIds, shape, trouble } = sandbox.describe();
   const { webhookUrl, messengerChannelId } = sandbox.accounts.getAccount();
@@ -130,7 +124,6 @@ const buttons = [
   ["storm", `Storm of ${stormOfThePage}`],
 ] as const;
 
-/** Works without a script. The table below shows the result. */
 const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
   <form method="post" action="/send">
     <input type="hidden" name="key" value={apiKey} />
@@ -142,7 +135,6 @@ const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
   </form>
 );
 
-/** The notifications of one alert, as sent. */
 const FollowedAlert: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
   <section>
     <h2>The alert you followed</h2>

@@ -1,7 +1,4 @@
-/**
- * Numbers from a seed and a name alone. A catalogue of tens of thousands of metrics and a week of history need no storage, and are
- * the same after a restart. Not for secrets.
- */
+/** Numbers from a seed and a name alone, so catalogue and history need no storage. Not for secrets. */
 
 /** FNV-1a over the UTF-16 units, then mixed. Unsigned 32 bits. */
 export function hashText(seed: number, text: string): number {
@@ -36,7 +33,6 @@ export function addressOf(hash: number): string {
   return `0x${digits}`;
 }
 
-/** Picks one of the list, which must not be empty. */
 export function pickOf<T>(list: readonly T[], hash: number): T {
   const picked = list[hash % list.length];
   if (picked === undefined) throw new Error("pickOf needs a list that is not empty");

@@ -30,16 +30,13 @@ import {
 
 export type { ServiceSandboxOptions } from "./options.ts";
 
-/** The interval of looks at conditions (in the sandbox's accelerated time). `saveEveryMs`: that of saving unimportant changes. */
+/** `watchEveryMs` is in the sandbox's accelerated time. `saveEveryMs`: for unimportant changes. */
 const watchEveryMs = 1000;
 const saveEveryMs = 1000;
 
 /**
- * Starts a local implementation of the whole service: accounts, a catalogue of metrics, a moving market, alerts. Alerting is under
- * `/alerting`, pricing under `/pricing`, and control under `/_sandbox`, on one port.
- *
- * Throws `AppError` "usage" for a senseless option or a taken port, "failed" for an unreadable state file, "store_unavailable" for
- * an unwritable one.
+ * Alerting is under `/alerting`, pricing under `/pricing`, control under `/_sandbox`. Throws `AppError` "usage" for a
+ * senseless option or a taken port, "failed" for an unreadable state file, "store_unavailable".
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
@@ -50,7 +47,7 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
   return sandbox;
 }
 
-/** A running stand-in for the whole service. Methods throw `AppError` "not_found" for unknown ids and keys. */
+/** Methods throw `AppError` "not_found" for unknown ids and keys. */
 export class ServiceSandbox {
   /** The address of the page, e.g. `http://127.0.0.1:4100`. Without a trailing slash, like the other two. */
   url = "";
@@ -107,7 +104,6 @@ export class ServiceSandbox {
     return `${this.url}/pricing`;
   }
 
-  /** Listens, and begins to do due work. */
   async open(): Promise<void> {
     const { host, port, tickMs } = this.settings;
     const { url } = await listen(this.#server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
@@ -142,7 +138,6 @@ export class ServiceSandbox {
     };
   }
 
-  /** Newest first. */
   listNotifications(filter: { state?: SandboxNotification["state"]; limit?: number } = {}): SandboxNotification[] {
     const { state: wanted, limit = 100 } = filter;
     const selected = this.state.notifications.filter(({ state }) => wanted === undefined || state === wanted);
@@ -193,7 +188,6 @@ export class ServiceSandbox {
     this.changed();
   }
 
-  /** Resolves when all earlier changes are on disk. */
   async save(): Promise<void> {
     this.#isChanged = false;
     this.#savedAt = this.settings.now();
@@ -222,12 +216,10 @@ export class ServiceSandbox {
     if (this.#isChanged && at - this.#savedAt >= saveEveryMs) this.save().catch((error) => this.#noteTrouble(error));
   }
 
-  /** Resolves when no notification is under way. */
   settled(): Promise<void> {
     return this.notifier.settled();
   }
 
-  /** Ends attempts and requests under way, saves, and frees the port. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));

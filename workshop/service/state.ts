@@ -6,7 +6,7 @@ import { makePrivateFolder } from "../../src/ground/files/private-folder.ts";
 import { replaceFile } from "../../src/ground/files/replace-file.ts";
 import { notificationShapes } from "./options.ts";
 
-/** The stored state. All else follows from the seed. Instants are epoch milliseconds. */
+/** All else follows from the seed. Instants are epoch milliseconds. */
 
 export const conditionSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("above"), threshold: z.number() }),
@@ -29,7 +29,6 @@ const subscriptionSchema = z.strictObject({
   condition: conditionSchema,
   severity: severitySchema,
   createdAt: z.number(),
-  /** Whether the condition held at the last look. */
   isFiring: z.boolean(),
   changedAt: z.number().optional(),
 });
@@ -75,7 +74,6 @@ export type Nudge = z.infer<typeof nudgeSchema>;
 const attemptSchema = z.strictObject({
   at: z.number(),
   durationMs: z.number(),
-  /** The HTTP status of an answer. */
   status: z.number().optional(),
   outcome: z.enum(["accepted", "refused", "unanswered"]),
   detail: z.string(),
@@ -116,10 +114,8 @@ export type SandboxState = z.infer<typeof stateSchema>;
 export type StateFile = ReturnType<typeof createStateFile>;
 
 /**
- * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so a crash leaves the old state or the new one. Without a
- * folder nothing is kept: for tests and quick tries.
- *
- * Throws `AppError` "failed" for an unreadable state, "store_unavailable" when the file cannot be written.
+ * `sandbox.json` is replaced as a whole, so a crash leaves the old or the new state. Without a folder nothing is kept.
+ * Throws `AppError` "failed" for an unreadable state, "store_unavailable".
  */
 export function createStateFile(dataDir: string | undefined) {
   const path = join(dataDir ?? "", "sandbox.json");
@@ -127,7 +123,6 @@ export function createStateFile(dataDir: string | undefined) {
   let waiting: Promise<void> | undefined;
 
   return {
-    /** The state of the last run. Undefined on the first run. */
     async read(): Promise<SandboxState | undefined> {
       if (dataDir === undefined) return undefined;
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
