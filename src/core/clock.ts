@@ -6,7 +6,6 @@ export type Random = () => number;
 
 /** Time for the long-running parts. Tests move it by hand. */
 export interface Clock {
-  /** Epoch milliseconds. */
   now(): number;
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

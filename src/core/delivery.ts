@@ -27,10 +27,7 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
-/**
- * Why the delivery exists. The message names every purpose but `alert`. A `resend` is for one alert and is tried at
- * once. A `bulk_resend` is one of many: they take one message in four while others are due, and go out as digests.
- */
+/** Why the delivery exists. `resend`: of one alert, tried at once. `bulk_resend`: of many; they take one message in four. */
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 

@@ -6,10 +6,7 @@ import type { RelayView } from "./ports/relays.ts";
  */
 export type ConfigurationState = "newest" | "older" | "starting";
 
-/**
- * Compares the configurations of the relays that were ready once, or of all while none was. When the last relay with
- * the newest has ended, an older one counts as newest again.
- */
+/** Compares the configurations of the running relays that were ready once, or of all while none was. */
 export function judgeConfiguration(
   { configurationVersion: version }: Pick<RelayView, "configurationVersion">,
   relays: readonly Pick<RelayView, "configurationVersion" | "report">[],

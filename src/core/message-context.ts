@@ -26,10 +26,7 @@ export interface MessageContext {
   firesAgainAt?: number;
   /** The resolving alert, when the message is a first message that is edited. */
   resolvedBy?: Alert;
-  /**
-   * Alerts of the key that did not ring. With `by`: this alert does not ring either. `isSummary`: the message only sums
-   * up a key that has calmed, or corrects a message that was wrong for long.
-   */
+  /** Alerts of the key that did not ring. `by`: this one does not either. `isSummary`: sums up a key, or corrects a message. */
   damped?: Damped & { isSummary: boolean };
   extras?: MessageExtras;
   /** Default `normal`. */

@@ -7,10 +7,7 @@ export type BodyPart = (typeof bodyParts)[number];
 const bodyParts = ["body", "body:open", "sent"] as const;
 const known = /(\{(?:header:[\w!#$%&'*+.^`|~-]+|body|body:open|sent)\})/;
 
-/**
- * Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is literal.
- * @returns a string for a mistake: its description for people
- */
+/** Reads e.g. `{header:X-Nonce}.{body}`. Text outside of braces is literal. A string describes a mistake, for people. */
 export function parseSignedText(text: string): SignedPart[] | string {
   const parts = text.split(known).flatMap((piece): SignedPart[] => {
     if (piece === "") return [];

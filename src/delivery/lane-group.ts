@@ -162,10 +162,7 @@ export class LaneGroup {
     this.#claiming.abort();
   }
 
-  /**
-   * Also ends the calls in flight: another relay holds the group, or the time for a stop is over.
-   * @param why for the log of attempts, in words that follow "during the call"
-   */
+  /** Also ends the calls in flight. The log of attempts has `why` after the words "during the call". */
   end(why: string): void {
     this.#claiming.abort();
     this.#calls.abort(new DOMException(why, "AbortError"));

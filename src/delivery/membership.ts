@@ -39,10 +39,7 @@ export class Membership {
     return new Set(this.#relays.flatMap((relay) => relay.lanes));
   }
 
-  /**
-   * How many of these groups this relay may hold, and how many it must hand over.
-   * @param held its groups, without those that it is about to leave
-   */
+  /** How many of these groups this relay may hold and must hand over. `held`: without those that it is about to leave. */
   share(groups: string[], held: number): { most: number; handOver: number } {
     if (!this.isNewest()) return { most: 0, handOver: held };
     const { configuration } = this.deps.self;
@@ -50,10 +47,7 @@ export class Membership {
     return shareLanes(groups, held, others);
   }
 
-  /**
-   * Announces this relay, and learns which others run. Rejects as the store does.
-   * @param isHeld whether this relay holds the group, even if the store says otherwise
-   */
+  /** Announces this relay, and learns which others run. `isHeld` counts more than the store. Rejects as the store does. */
   async announce(isHeld: (group: string) => boolean): Promise<void> {
     const { store, self, report, leaseMs } = this.deps;
     this.#relays = await store.announceRelay({ ...self, report: report?.() }, leaseMs);

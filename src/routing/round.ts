@@ -38,10 +38,7 @@ interface Failed {
 
 /** An alert that has failed this often is sent as it came. One failure may be an accident of a busy machine. */
 const mostFailures = 2;
-/**
- * After this many failures a request is not read again. Only ends of the process count beyond two: a relay that is killed soon
- * after each start is reading the same request each time.
- */
+/** After this many failures a request is not read again. Beyond two, only ends of the process count. */
 const mostEnds = 3;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;

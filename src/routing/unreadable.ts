@@ -16,10 +16,7 @@ export interface UnreadableAlert {
 /** Characters of the body that are shown. Any chat has room for them in one message. */
 const maxShownLength = 3_000;
 
-/**
- * The facts of an unreadable body: its beginning as text, and the reason. The severity is `unknown`, which every channel treats
- * as possibly the worst. The key is unique, so the message replaces no other one. Takes linear, bounded time.
- */
+/** The facts of an unreadable body: its beginning and the reason. Channels treat the severity `unknown` as possibly the worst. */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${groupThousands(alerts)} alerts`;
   // No character takes more than four bytes. `stream` leaves out one that is cut at the end.

@@ -1,17 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { countWithin } from "../ground/count-within.ts";
 
-/**
- * With fewer waiting calls, calls that are being read from their sockets are let in first, in at most `mostTurns` turns of the
- * event loop. Otherwise the thread would commit three or four calls at a time on one core.
- */
+/** Below this number a batch waits up to `mostTurns` turns of the event loop, for calls still being read from sockets. */
 const enoughCalls = 16;
 const mostTurns = 2;
 
-/** A batch that is handed over ahead has at least this many calls, and this share of the most in hand lately. */
+/** A batch that is handed over ahead has at least this many calls, and this share of the most calls in hand lately. */
 const fewestAhead = 8;
 const shareAhead = 0.45;
-/** The factor by which the most in hand fades with each batch: half is left after some 350. */
+/** With each batch the remembered maximum of calls in hand falls by this factor: after some 350 batches half is left. */
 const fading = 0.998;
 
 export interface Waiting<Call, Answer> {

@@ -12,7 +12,7 @@ export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 
 export const mayBeResent = (state: AlertQuery["state"]) =>
   state === "failed" || state === "expired" || state === "held";
 
-/** Otherwise the state is that of a delivery. */
+/** Whether the state is the alert's own. Any other state is of a delivery. */
 export const isOfAlert = (state: NonNullable<AlertQuery["state"]>) =>
   ["problem", "unmatched", "damped", "dropped", "repeat", "unrouted"].includes(state);
 

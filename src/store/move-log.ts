@@ -167,7 +167,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   });
 }
 
-/** The file has its new name. Only letting relays in is left to do. */
+/** The last step, after the file has its new name: lets relays in. */
 async function endMoveTo(
   database: MovedDatabase,
   dataDir: string,
@@ -334,7 +334,7 @@ async function copyAll(
   return compare(options, source, target);
 }
 
-/** Throws when the caller has given up. */
+/** Reports how far the move is. Throws when the caller has given up. */
 async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
   signal.throwIfAborted();
   await onProgress(progress);

@@ -3,10 +3,7 @@ import { toText } from "./postgres/parameters.ts";
 import { type Column, type ColumnKind, type DriverName, type TableName, tables } from "./tables.ts";
 import type { Awaitable } from "./tx.ts";
 
-/**
- * A table as `tocsin move` copies it, with PostgreSQL's names. Derived data (search index, sums of deliveries, fences) is made
- * again. The list of running processes is not copied.
- */
+/** A table that `tocsin move` copies, with PostgreSQL's names. Derived data is made again: search index, sums, fences. */
 export interface MovedTable {
   name: string;
   /** Unique. Rows are copied in this order. */
@@ -155,14 +152,11 @@ export interface MoveSide {
 /** The side that takes the log. */
 export interface MoveTarget extends MoveSide {
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: MoveMark): Awaitable<void>;
-  /**
-   * Makes the indexes, triggers and sums, which were not kept up to date meanwhile.
-   * @param onIndex called with the number of finished indexes.
-   */
+  /** Makes indexes, triggers and sums, which the move does not maintain. `onIndex` gets the number of finished indexes. */
   finish(onIndex: (made: number, all: number) => Promise<void>): Promise<void>;
 }
 
-/** The rows of a page, or its bytes without the last row. */
+/** A page ends at either limit. Its last row may exceed the bytes. */
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
 
 export const keyOf = ({ key, columns }: MovedTable, row: MovedRow): MovedKey =>

@@ -33,10 +33,7 @@ export class DatabaseMissing extends AppError {
   }
 }
 
-/**
- * The store of a relay, running or not: the PostgreSQL of DATABASE_URL, or else a file in DATA_DIR.
- * @throws AppError `not_found` (`DatabaseMissing`), and the errors of opening it.
- */
+/** The store of a relay, running or not: PostgreSQL or a file. Throws `DatabaseMissing`, and the errors of opening it. */
 export async function openReadOnly(config: StorePlace): Promise<ReadOnlyStore> {
   if (config.databaseUrl !== undefined) {
     const { databaseUrl, databaseListenUrl } = config;

@@ -53,10 +53,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   }
 }
 
-/**
- * The process that owns the folder takes over its former relay's alerts and lanes at once. The machine's name is part of the
- * relay's name, as a folder may be copied to another machine.
- */
+/** A restarted process takes over its former work by this name. It has the machine's name, as folders may be copied. */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");
   const kept = (await readText(path))?.trim() ?? "";

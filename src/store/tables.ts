@@ -309,7 +309,6 @@ export type MarkedColumn<As extends Mark> = {
   [C in keyof ColumnsOf<"alerts">]: ColumnsOf<"alerts">[C] extends Record<As, true> ? C : never;
 }[keyof ColumnsOf<"alerts">];
 
-/** Their names, in their order. */
 export const markedColumns = <As extends Mark>(mark: As, driver?: DriverName) =>
   Object.entries<Column>(tables.alerts.columns).flatMap(([name, { only = driver, [mark]: isMarked }]) =>
     isMarked && only === driver ? [name as MarkedColumn<As>] : [],

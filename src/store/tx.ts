@@ -82,7 +82,6 @@ export interface Statement<G extends Given, Result> extends Prepared<G> {
   readonly result?: Result;
 }
 
-/** An INSERT of rows. */
 export interface Insertion<Name extends TableName, G extends Given> extends Prepared<G> {
   readonly table: Name;
 }
@@ -183,10 +182,7 @@ export type Add = (value: unknown) => string;
 
 /** Makes statements for one database, and has the words that the two databases say differently. */
 export interface Dialect extends Words {
-  /**
-   * @param text one text for both, or one for each database with the reason
-   * @param read turns a row into a result. Default: the row itself
-   */
+  /** `text`: for both databases, or for each with the reason. `read`: turns a row into a result. Default: the row itself. */
   statement<G extends Given, Stored = object, Result = Stored>(
     given: G,
     text: string | Record<DriverName, string>,

@@ -10,10 +10,7 @@ export type UnroutedRow = Pick<Row<"alerts">, (typeof columns)[number]> & { requ
 
 export const unroutedColumns = columns.join(", ");
 
-/**
- * Alerts that wait for routing, grouped by their requests.
- * @param open gets the first alert of each request. Undefined: the list ends before this request
- */
+/** Waiting alerts by request. `open` gets the first alert of each. Undefined: the list ends before this request. */
 export function toUnrouted<Listed extends UnroutedRow>(
   rows: readonly Listed[],
   open: (row: Listed) => Pick<UnroutedRequest, "contentType" | "body"> | undefined,

@@ -306,10 +306,7 @@ export interface AlertLog {
   listPast(query: FactsQuery): Promise<(PastAlert & { position: Position })[]>;
   /** Routed alerts of senders, received at or after `fromAt`, newest first. Returns fewer than `limit` only at the end. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
-  /**
-   * Routed alerts of senders after a position, from every relay. Returns fewer than `limit` only at the end.
-   * @param after undefined: only `routedUpTo` is wanted
-   */
+  /** Routed alerts of senders after a position. Fewer than `limit` only at the end. Without `after`: only `routedUpTo`. */
   followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;
   /** About `most` alerts of the key: half before the alert, a quarter right after it, and the latest quarter. */
   keyHistory(id: string, most: number): Promise<KeyHistory>;

@@ -18,17 +18,11 @@ export type BodyReading =
 
 /** Reads bodies in a place that can be stopped. A body that takes for ever or too much memory harms no other. */
 export interface BodyReader {
-  /**
-   * One reading for each body, in order. Never rejects.
-   * @param signal ends the wait. Bodies without a reading are then `not_read`
-   */
+  /** One reading for each body, in order. Never rejects. `signal` ends the wait: the rest is then `not_read`. */
   read(bodies: StoredBody[], signal?: AbortSignal): Promise<BodyReading[]>;
 }
 
-/**
- * Reads the payloads of a stored body by the alerts' places in it, in this thread. Undefined for a place without a payload.
- * @throws when the body cannot be read this time
- */
+/** Reads a stored body in this thread, and gives the payload at an alert's place. Throws when the body cannot be read now. */
 export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;
 
 /** A note, outside the process, of the alerts that are being read. If reading kills the process, the next one knows them. */

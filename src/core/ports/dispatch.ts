@@ -166,10 +166,7 @@ export interface Dispatch {
   rescheduleHeld(change: HeldChange): Promise<number>;
   /** Continues a release that was too large for one step. False: nothing is left. */
   releaseRest(destinations: string[], at: number): Promise<boolean>;
-  /**
-   * Gives claimed deliveries back without a call (shutdown). They are due again at `dueAt`.
-   * @param wasHeld whether quiet hours had held them, as their message says. Default false
-   */
+  /** Gives claimed deliveries back without a call. They are due again at `dueAt`. `wasHeld`: quiet hours had held them. */
   releaseClaim(lane: LaneFence, token: string, dueAt: number, wasHeld?: boolean): Promise<"done" | "lost">;
   /** Claims that nobody will end: of an older fence than the given one of their destination, or with a lease that is over. */
   listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;

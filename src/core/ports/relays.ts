@@ -65,10 +65,7 @@ export interface RelayView extends RelaySelf {
 export interface Relays {
   /** The clock of all relays on this database, epoch milliseconds. Absent: only one relay works here. */
   now?: Now;
-  /**
-   * Announces this relay, for `leaseMs` from now by the driver's clock.
-   * @returns all relays that run, with this one, in the order of their ids
-   */
+  /** Announces this relay for `leaseMs` by the driver's clock. Gives all running relays, with this one, in the order of ids. */
   announceRelay(self: RelaySelf, leaseMs: number): Promise<RelayView[]>;
   /** For a clean stop: the others need not wait for the lease to end. */
   forgetRelay(id: string): Promise<void>;

@@ -42,10 +42,7 @@ export interface RoutingRecord {
   claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;
-  /**
-   * For an alert that the rules have judged and whose body identifies its event: the same bytes within this many
-   * milliseconds before are the same event. Absent: the alert is no repeat, and has none.
-   */
+  /** Where the body identifies its event: the same bytes within this time before are a repeat. Absent: not compared. */
   repeatWindowMs?: number;
   /**
    * For a resolving alert that the rules have judged: its destinations whose messages can be changed. Where a message

@@ -56,9 +56,6 @@ export interface Allowance {
 
 /** Budgets that the relays of a store share, by the store's clock. */
 export interface SharedAllowances {
-  /**
-   * Uses one of each budget, or none while any is used up.
-   * @returns how long each is used up, in order, milliseconds. 0: it is not
-   */
+  /** Uses one of each budget, or none while any is used up. Gives the milliseconds until each is free again, in order. */
   useAllowances(allowances: readonly Allowance[]): Promise<number[]>;
 }

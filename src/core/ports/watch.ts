@@ -20,10 +20,7 @@ export interface WatchStore {
 
 /** States that several relays change. */
 export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
-  /**
-   * Replaces `from` by the new state. When several relays do so at once, one gets true.
-   * @param from as `loadWatchState` returned it
-   */
+  /** Replaces `from`, as `loadWatchState` returned it, by the new state. When several relays do so at once, one gets true. */
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
 }
 

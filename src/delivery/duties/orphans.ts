@@ -25,10 +25,7 @@ export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
 /** Deliveries that one statement fails, with their fallbacks. */
 const stepSize = 400;
 
-/**
- * Fails the deliveries to destinations that have left the configuration, in steps. Fallbacks get them, people get a notice.
- * Begins when this relay gets the duties, and at each new `occasion`.
- */
+/** Fails the deliveries to destinations that left the configuration. Runs when the duties begin, and at each new `occasion`. */
 export function createOrphanSettler(deps: OrphanDeps): Poll {
   const { store, planFallbacks, notifier, clock, log } = deps;
   const known = [...deps.destinations.keys()];

@@ -38,10 +38,7 @@ type Asked<Name extends keyof Dispatch> = Parameters<Dispatch[Name]>;
 /** The arguments of a method after the fence. */
 type Written<Name extends keyof Dispatch> = Asked<Name> extends [LaneFence, ...infer Rest] ? Rest : never;
 
-/**
- * The store of one lane group: its writes have the group's fence.
- * @param onLost called at a write when another relay holds the group. Nothing is claimed then, and an attempt counts as late
- */
+/** Writes under the fence of one lane group. `onLost` is called when a write finds that another relay holds the group. */
 export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void) {
   async function unlessLost<Answer>(
     answer: Promise<Answer | "lost">,

@@ -58,10 +58,7 @@ export class LaneQueue {
     this.#giveUpAfterMs = settingsOf(deps.destination.type, deps.settings).schedule.giveUpAfterMs;
   }
 
-  /**
-   * The deliveries that may be sent now, in the order of their due times. Ends those that are overdue or muted.
-   * `ofKeys` and `cutAt`: see `ClaimLimits`.
-   */
+  /** The deliveries that may be sent now, by due time. Ends overdue and muted ones. `ofKeys`, `cutAt`: see `ClaimLimits`. */
   async list(look: QueueLook, now: number) {
     const { most = mostSent, sinceResent = 0 } = look;
     const { store, destination } = this.deps;

@@ -26,10 +26,7 @@ export class PayloadReader {
     put(deliveries, await this.#fetch(deliveries));
   }
 
-  /**
-   * The same for several messages with one statement.
-   * @returns for each message whether it is filled. The limit may leave no room for some
-   */
+  /** The same for several messages with one statement. False for a message that the limit leaves no room for. */
   async fillEach(messages: LoadedDelivery[][]): Promise<boolean[]> {
     const payloads = await this.#fetch(messages.flat());
     return messages.map((deliveries) => {

@@ -116,10 +116,7 @@ export class HealthMemory {
     if (outcome.kind === "sent") this.#judge(keyOf(destination), (status) => ({ ...status, lastProvenAt: now }));
   }
 
-  /**
-   * For a probe that no person asked for, at a destination that seemed well.
-   * @param askedAt when the probe began. A message that got through since counts more than a refusal
-   */
+  /** For an unasked probe of a destination that seemed well. A message that got through since `askedAt` outweighs a refusal. */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void {
     const own = keyOf(destination);
     const now = this.#deps.clock.now();

@@ -174,10 +174,7 @@ function isOpen({ status, overAt }: Thread): boolean {
   return status !== "resolved" && overAt === undefined;
 }
 
-/**
- * What the chat shows of an alert key after a message of these deliveries. Pure. Undefined: as before.
- * @param ref the vendor's id of the new message, if it gives one
- */
+/** The chat's thread after a message of these deliveries, with the vendor's id `ref` if any. Undefined: as before. Pure. */
 export function threadAfter(
   step: UpdateStep,
   ref: string | null | undefined,

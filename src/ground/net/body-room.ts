@@ -66,10 +66,7 @@ export class BodyRoom {
     this.#hooks = new Shares(limits.all * shareOfHook);
   }
 
-  /**
-   * The request holds nothing until `grow`, which is called with 0 for the head alone.
-   * @param head as Node gives it. Default: none
-   */
+  /** The request holds nothing until `grow`, which is called with 0 for the head alone. `head`: as Node gives it. */
   enter(sender: BodySender, head?: RequestHead): BodyPlace {
     const place = { sender, onEnded() {}, head: head === undefined ? 0 : bytesOf(head), held: 0 };
     this.#begun.add(place);

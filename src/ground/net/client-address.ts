@@ -8,10 +8,7 @@ export interface ProxyTrust {
   behindFly: boolean;
 }
 
-/**
- * The address that a request came from. An IPv4 address is never written as IPv6. `unknown` when the connection is gone.
- * @param peer the other end of the connection
- */
+/** The address that a request came from. IPv4 is never written as IPv6. `unknown` when the connection (`peer`) is gone. */
 export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => string;
 
 /**

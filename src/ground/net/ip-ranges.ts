@@ -23,10 +23,7 @@ export function isIpRange(text: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
 }
 
-/**
- * A range of mapped addresses (`::ffff:10.0.0.0/104`) is read as the range of their IPv4 addresses.
- * @param ranges each as `isIpRange` accepts it; throws as `net.BlockList` does for others
- */
+/** Ranges as `isIpRange` accepts them; throws for others. A mapped range (`::ffff:10.0.0.0/104`) is read as IPv4. */
 export function createIpRanges(ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {

@@ -43,10 +43,7 @@ const powersOfTen = new Map<string, number>([
   ...["t", "tn", "trillion"].map((name): [string, number] => [name, 12]),
 ]);
 
-/**
- * Also reads amounts in words: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma separates groups of three digits.
- * "5m" is no amount: it may mean five minutes or five million.
- */
+/** Also reads `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. "5m" is no amount: it may mean minutes or millions. */
 export function parseAmount(text: string): Decimal | undefined {
   const plain = parseDecimal(text);
   if (plain !== undefined || text.length > maxAmountLength) return plain;
@@ -68,10 +65,7 @@ export function withoutGroups(text: string): string {
 
 const multiplied = /^[+-]?[$€£¥₿]?\d[\d,.]*\s?[a-z]+$/i;
 
-/**
- * Reads both if they can surely be compared: two plain decimals, or two amounts with a multiplier ("24.3M" and "1 bn").
- * "24.3M" and "25" cannot, since a unit may multiply the second.
- */
+/** Reads both if surely comparable: two plain decimals, or two with a multiplier. "24.3M" and "25" may differ in unit. */
 export function parseAlike(one: string, other: string): [Decimal, Decimal] | undefined {
   const read = multiplied.test(one) && multiplied.test(other) ? parseAmount : parseDecimal;
   const [first, second] = [read(withoutGroups(one)), read(withoutGroups(other))];
@@ -105,10 +99,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
 /** Decimal places of a percentage. */
 const percentPlaces = 6;
 
-/**
- * Percent that `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined for a zero
- * `whole`, and for a ratio beyond 1,000 digits.
- */
+/** Percent that `part` is of `whole`'s size, to six places. Undefined for a zero `whole`, or a ratio over 1,000 digits. */
 export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
   const shift = 2 + percentPlaces + scaleOf(whole) - scaleOf(part);
   if (whole.digits === "" || Math.abs(shift) > maxLength) return undefined;

@@ -81,10 +81,7 @@ function isShort(sent: string): boolean {
   return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
 
-/**
- * Four significant digits, for a short line. From a million on: `24.32 M`, `1.246 bn`, `3 tn`. Below: `18,623`,
- * `0.9712`, `0.0001662`. Beyond: `1.5e18`, `2.175e-7`.
- */
+/** Four significant digits, for a short line: `24.32 M`, `1.246 bn`, `18,623`, `0.9712`, `0.0001662`, `1.5e18`. */
 export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
   // 12.500 stays unchanged: some readers see a dozen, others twelve thousand.
   if (/^[+-]?[1-9]\d{0,2}\.\d{3}$/.test(sent)) return sent;

@@ -12,10 +12,7 @@ type Read<T> = (value: unknown) => T | Refusal;
 /** A part of a JSON Schema, for editors. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Makes a zod type of a reader. A `Refusal` becomes an issue. A missing value is read as `undefined`.
- * @param json the same rule as a JSON Schema, as far as that is possible. A text may contain `${NAME}` instead
- */
+/** Makes a zod type of a reader and the same rule as a JSON Schema. A missing value is read as `undefined`. */
 export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
   return z
     .unknown()

@@ -7,10 +7,7 @@ const floodedAbove = 8;
 const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
 
-/**
- * Whether alerts come so fast that storing comes before routing (docs/adr/0003-accept-before-routing.md). Requests at
- * the door do not show it alone: with a new connection for each, most wait in the kernel.
- */
+/** Whether storing comes before routing now (docs/adr/0003-accept-before-routing.md). */
 export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now: Now): () => boolean {
   let since = now();
   let acceptedBefore = door.counters.accepted;

@@ -160,10 +160,7 @@ export class HookSecrets {
     return this.#all.map(({ bytes }) => bytes);
   }
 
-  /**
-   * The time does not depend on the place of a difference, but may show a secret's length, the same for all generated ones. A
-   * hash would hide that for a hundredth of a request's time.
-   */
+  /** The time may show a secret's length, which is the same for all generated ones, but not the place of a difference. */
   find(given: string): HookSecret | undefined {
     const bytes = Buffer.from(given);
     let found: HookSecret | undefined;

@@ -100,10 +100,7 @@ const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
 
 const masked = "***";
 
-/**
- * The pairs in their order as JSON. Credentials and the hook's secret are masked.
- * @param rawHeaders Node's flat list of names and values
- */
+/** The pairs in their order as JSON. Credentials and the hook's secret are masked. `rawHeaders`: names and values in turn. */
 export function keepHeaders(rawHeaders: string[]): string {
   const pairs: [string, string][] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

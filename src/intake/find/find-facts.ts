@@ -389,10 +389,7 @@ function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Lea
 
 const namesKind = ({ names, text }: Leaf) => isKindOfNotification(names.at(-1) ?? "", wordOf(text));
 
-/**
- * The severity by a monitor's state, if the monitor knows two states and no severity. Its bad state wakes people. The
- * kind of notification counts only where nothing else shows how bad the alert is.
- */
+/** For a monitor with two states and no severity: its bad state wakes people. A kind of notification counts last. */
 function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): Severity {
   const state = candidates.find(({ leaf }) => isOfTwoStates(leaf))?.leaf;
   const leaf = state ?? candidates.find((candidate) => namesKind(candidate.leaf))?.leaf;

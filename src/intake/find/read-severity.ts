@@ -1,10 +1,7 @@
 import type { Severity } from "../../core/alert.ts";
 import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
 
-/**
- * Common words for severity. In doubt the more urgent meaning is taken: a warning that is read as critical costs a
- * glance, the opposite costs money. "high" and "error" wake people, "medium" warns.
- */
+/** In doubt the more urgent meaning is taken: a warning read as critical costs a glance, the opposite costs money. */
 const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
   critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error
     err failure failed danger blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,

@@ -19,10 +19,7 @@ export function isKindOfNotification(name: string, word: string): boolean {
   return /^(?:message)?type$/.test(name) && /^(?:info|success|warning|failure)$/.test(word);
 }
 
-/**
- * Undefined: the value is no status. "pending" and "no data" are none either.
- * @param names the normalised names on the way to the value
- */
+/** Undefined: no status, as "pending" and "no data". `names`: the normalised names on the way to the value. */
 export function readStatus(text: string, names: string[]): AlertStatus | undefined {
   const name = names.at(-1) ?? "";
   const word = wordOf(text);

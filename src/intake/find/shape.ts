@@ -21,10 +21,7 @@ const creditOfBody = 1 / 100;
 
 export type ShapeReader = ReturnType<typeof createShapeReader>;
 
-/**
- * The id of a shape is a sum over leaves, the same in any order and any process. Null and blank members count as missing.
- * @param hook the source of the bodies. Two sources never share a shape. Default: the account's hook
- */
+/** The id of a shape is a sum over leaves, the same in any order and process. Two sources (`hook`) never share a shape. */
 export function createShapeReader(hook?: string) {
   const seed = hook === undefined ? 0 : crc32(hook);
   // The text of each id. Writing a number of 16 digits costs more than finding it here.

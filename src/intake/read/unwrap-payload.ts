@@ -21,10 +21,7 @@ const snsPlumbing = wordsOf(
   "Signature SignatureVersion SigningCertURL SigningCertUrl UnsubscribeURL UnsubscribeUrl Token",
 );
 
-/**
- * Unpacks a payload: parses JSON in strings (an SNS envelope's `Message`, one level), leaves out technical members of
- * SNS, and turns messages for Slack or Discord into plain members. The argument is not changed.
- */
+/** Parses JSON in strings (one level), drops technical members of SNS, and makes plain members of Slack's or Discord's. */
 function unwrapPayload(payload: JsonObject): JsonObject {
   // Most payloads need no unpacking, and a copy costs as much as reading them.
   let unwrapped = payload;
@@ -52,10 +49,7 @@ const layout =
 
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
-/**
- * Reads a message for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`, `text`,
- * `link`, `color`, fields as `{name, value}` pairs, and its other members. Undefined for other payloads.
- */
+/** Reads a message for Slack or Discord as plain members, its fields as `{name, value}` pairs. Undefined for others. */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (!mayBeChatMessage(payload)) return undefined;
   const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];

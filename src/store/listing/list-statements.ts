@@ -70,7 +70,6 @@ export function createListStatements<Search>(words: ListWords<Search>) {
   }
 
   return {
-    /** The rows of a page in a window of the log. */
     toPage: (look: Look<Search>, limit: number) =>
       statement((add) => {
         const list = (columns: string) => listOf(look, add, columns);
@@ -107,7 +106,7 @@ export function createFailedStatements<Search>(words: ListWords<Search>) {
   const isResolved = `${sql.statusOf("e")} = 'resolved'`;
   const statement = (build: (add: Add) => string): Statement => toStatement(sql, build);
 
-  /** Without those on state, destination and position. */
+  /** The query's conditions, except on state, destination and position. */
   function failedConditions(query: FailedQuery, search: Search | undefined, add: Add): string[] {
     const { route, source, key, severity, failedUntil, mute, over = false } = query;
     const equal = (column: string, value: string | undefined) =>

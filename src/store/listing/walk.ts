@@ -15,10 +15,9 @@ export interface Walked {
 /** The width of the first window, in alerts. The next ones are wider or narrower, depending on the time that one took. */
 const firstWidth = 4_096;
 const leastWidth = 512;
-/** The same when bodies are searched: each may be a mebibyte. */
+/** The first width when bodies are searched: each may be a mebibyte. */
 const firstBodies = 32;
 
-/** The table of alerts itself. */
 const wholeLog = { along: "alerts", columns: {} } as const;
 
 const nothing: Find<never> = () => undefined;

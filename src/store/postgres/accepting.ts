@@ -12,7 +12,7 @@ import { toTx } from "./tx.ts";
 /** The limit of one transaction. More waits for the next one, so that a flood delays no commit for long. */
 const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
-/** A request that is stored so long after it came is late. Far below the tolerance of searches by time. */
+/** A request that is stored this long after it came is late. Searches by time tolerate far more. */
 const lateMs = 60_000;
 
 interface Waiting extends Asked {

@@ -147,10 +147,7 @@ async function measure(tx: Transaction): Promise<Pick<Removal, "accepted" | "use
   return { accepted, usedBytes };
 }
 
-/**
- * Replaces added rows by their sum in one statement, so a reader sees either. Rows that another relay is summing up are left out.
- * @param sums of the other columns, as SQL
- */
+/** Replaces added rows by their sum in one statement, except rows that another relay is summing. `sums`: columns as SQL. */
 async function fold(database: Database, table: string, key: string, sums: Record<string, string>): Promise<void> {
   await database.single.query(
     `WITH several AS (SELECT ${key} FROM ${table} GROUP BY ${key} HAVING count(*) > 1 LIMIT ${mostGroups}),

@@ -34,10 +34,7 @@ const mostReaders = 4;
 const fullForMs = 20_000;
 const compareEveryMs = 5_000;
 
-/**
- * The database's name in messages.
- * @throws AppError `config_invalid` that does not repeat the address, since it holds a password.
- */
+/** The database's name in messages. The error `config_invalid` does not repeat the address, which holds a password. */
 export function placeOf(url: string): string {
   const place = databasePlace(url);
   if (place !== undefined) return `The database ${place}`;

@@ -10,10 +10,7 @@ export interface DatabaseClockDeps {
 const slackMs = 50;
 const loggedMs = 1_000;
 
-/**
- * The clock that all relays of one database use, as each reads times that others wrote. Their machines' clocks may be minutes
- * apart, so each relay adds the difference from the database's clock.
- */
+/** The clock of all relays on a database, as each reads times that others wrote. Their machines may differ by minutes. */
 export class DatabaseClock {
   #aheadMs = 0;
 

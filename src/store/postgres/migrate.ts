@@ -25,8 +25,8 @@ const folder = new URL("./migrations/", import.meta.url);
 const lock = 8_072_401_173;
 
 /**
- * Accepting and delivering wait behind a migration that waits for a lock. It therefore waits for a moment, lets them through, and
- * tries for longer. The longest try is above the second of `deadlock_timeout`, after which autovacuum gives way.
+ * Accepting and delivering wait behind a migration that waits for a lock. The first try is therefore short. Between tries both
+ * continue, and each try is longer. The longest exceeds `deadlock_timeout` (1 s), after which autovacuum gives way.
  */
 const shortestTryMs = 300;
 const longestTryMs = 2_000;
@@ -54,10 +54,7 @@ export async function migrate(client: pg.Client, options: MigrateOptions = {}): 
   await alone(client, () => continueChanges(client));
 }
 
-/**
- * For a process that only reads. Changes nothing.
- * @throws AppError `store_too_new`, or `failed` for a database that is not up to date.
- */
+/** For a process that only reads. @throws AppError `store_too_new`, or `failed` when the database is not up to date. */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
   const current = await requireKnown(client, migrations.length);
   await refuseMoving(client);

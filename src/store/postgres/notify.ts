@@ -22,7 +22,7 @@ export interface NoticesDeps {
 const channel = "tocsin";
 /** Commits within this time reach the other relays in one message. */
 const tellEveryMs = 20;
-/** The same for changes that only pages wait for. */
+/** The same interval for changes that only pages wait for. */
 const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes and more. */
 const mostBytes = 7_500;
@@ -46,10 +46,7 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
   due?: string[];
 }
 
-/**
- * Carries the signals of commits to other relays, outside the transaction: those with a NOTIFY commit one after another. A
- * listener that was away looks at everything.
- */
+/** Carries signals of commits to other relays, outside the transaction: those with a NOTIFY commit one after another. */
 export class Notices {
   readonly #ending = new AbortController();
   readonly #running: Promise<void>[];

@@ -21,10 +21,7 @@ interface KeptProblems {
   upTo: bigint;
 }
 
-/**
- * Counts several steps in one statement. A step is a little wider than its time, as the clocks of relays may differ. The problems
- * of a past step are kept until one of its alerts changes.
- */
+/** Counts several steps in one statement, each a little wider than its time: the clocks of relays may differ. */
 export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCounter {
   const kept = new RecentMap<string, KeptProblems>(mostKept);
   let knownLate = "";
@@ -34,7 +31,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   /** Forgets the steps that have changed since the last look. */
   function forgetChanged({ changes, changed }: EndsRow, since: bigint): void {
     for (const [key, one] of kept) {
-      // The step was kept after this was asked, so the answer does not cover its changes.
+      // The step was kept after this look was sent, so the look does not cover its changes.
       if (one.upTo < since) continue;
       if (changes >= mostChanges || changed?.some((seq) => seq >= one.low && seq < one.high)) kept.delete(key);
       else if (one.upTo < upTo) one.upTo = upTo;

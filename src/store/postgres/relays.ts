@@ -7,10 +7,7 @@ type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
   report: string | null;
 };
 
-/**
- * The relays that run on this database. Each has a row that ends by the database's clock.
- * @param relayName of this process. A former process of that name is gone
- */
+/** The relays that run on this database, by leases of its clock. `relayName`: of this process, which replaces a former one. */
 export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {
   /** What the last announcement said about routing and delivering. */
   let told: string | undefined;

@@ -27,10 +27,7 @@ const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(ro
 /** Whether the relay that is noted as the reader still runs, by its lease. */
 const isReaderAlive =
   "EXISTS (SELECT FROM relays WHERE relays.id = readings.reader AND relays.gone_at > clock_timestamp())";
-/**
- * No relay has routed the alert in time. One that another relay reads waits for longer than a lease: if it kills its reader, that
- * must be known before the next one reads it.
- */
+/** No relay has routed the alert in time. One that is being read waits longer than a lease, in case it kills its reader. */
 const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
   AND (routing_until <= clock_timestamp() - interval '20 seconds' OR NOT EXISTS (
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;

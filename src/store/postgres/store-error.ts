@@ -18,10 +18,7 @@ export const isAnswered = (error: unknown): boolean => {
   return code !== undefined && !codesOfAway.test(code);
 };
 
-/**
- * A migration has changed the result of a prepared statement, which was not run. Known by the server's routine: messages are in
- * the server's language.
- */
+/** A migration has changed the result of a prepared statement, which was not run. Messages may be in any language. */
 export const isOutdatedPlan = (error: unknown): boolean =>
   sqlStateOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
 

@@ -125,10 +125,7 @@ export class SpoolDatabase {
     }
   }
 
-  /**
-   * Takes the oldest requests that were not taken yet, some megabytes. Empty: none is left.
-   * @param onUnreadable called for requests that were on disk and cannot be read back. They are not among the taken ones
-   */
+  /** Takes the oldest waiting requests, some megabytes. Empty: none is left. `onUnreadable` gets those that cannot be read. */
   async take(onUnreadable: (lost: SpooledCount) => void): Promise<SpooledRequest[]> {
     while (this.#takenTo < this.#writtenTo) {
       const taken = await this.#takeNext(onUnreadable);

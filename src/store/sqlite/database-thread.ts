@@ -70,10 +70,7 @@ const logStopped = {
   hint: "Restart Tocsin; everything that was answered 202 is on disk.",
 };
 
-/**
- * The connection to one thread. When the thread ends, all waiting calls are rejected.
- * @throws the error of opening the database.
- */
+/** The connection to one thread. When the thread ends, all waiting calls are rejected. Throws the error of opening. */
 async function openLine(data: object, options: DatabaseThreadOptions) {
   const { entry = ownEntry, onStopped, stopped = logStopped } = options;
   const worker = takeThread(entry);

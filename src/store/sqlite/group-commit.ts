@@ -147,10 +147,7 @@ interface GuardedCommitDeps {
   emptyLog: () => void;
 }
 
-/**
- * Group commit on a disk that may be full. A commit then removes the ballast, empties the log, and runs again without its new
- * alerts. Until the ballast is back, new alerts are refused, and search index and removal rest.
- */
+/** On a full disk a commit spends the ballast and runs without its new alerts. Those are refused until the ballast is back. */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
     async commit(calls) {

@@ -1,9 +1,6 @@
 let last: Promise<void> | undefined;
 
-/**
- * Runs work on a database of this thread one after another. Otherwise other code would run in the middle of a shared transaction
- * that waits for its statements.
- */
+/** Runs work on this thread's database one after another: no other code may run inside a shared transaction. */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const turn = last === undefined ? work() : last.then(work);
   const ended = turn.then(

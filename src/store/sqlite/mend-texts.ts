@@ -48,7 +48,7 @@ const jsonTexts: Record<string, JsonText[]> = {
 
 const nothingHeld = { count: 0, sinceAt: 0, why: "", worst: { id: "", at: 0, severity: "unknown" } };
 
-/** For an alert that stays in the log with its body and its deliveries. */
+/** Facts for an alert whose own were damaged. It stays in the log with its body and its deliveries. */
 function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): AlertFacts {
   return {
     title: "Alert with damaged facts",
@@ -61,10 +61,7 @@ function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): Ale
   };
 }
 
-/**
- * Replaces each damaged JSON text of a row by a readable one.
- * @returns `unfit` where the row means nothing without a damaged text.
- */
+/** Replaces each damaged JSON text of a row by a readable one. `unfit`: the row means nothing without the text. */
 export function mendTexts(table: string, columns: string[], row: Row): "right" | "mended" | "unfit" {
   let outcome: "right" | "mended" = "right";
   for (const { column, isRight, instead } of jsonTexts[table] ?? []) {

@@ -6,7 +6,7 @@ const folder = new URL("./migrations/", import.meta.url);
 
 export type Migration = NumberedFile;
 
-/** The first one makes everything that earlier versions made step by step. */
+/** The first migration makes everything that earlier versions made step by step. */
 export const readMigrations = (from: URL = folder): Migration[] => readNumberedFiles(from, "sqlite");
 
 /**

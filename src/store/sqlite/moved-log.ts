@@ -95,7 +95,7 @@ function strip(db: Database): void {
   db.exec("INSERT INTO moving VALUES (1, NULL)");
 }
 
-/** A version is the log's own number of a change. They follow the order of the changes. */
+/** Versions are this log's own numbers of changes, in the order of the changes. */
 const sums = `
   UPDATE alerts SET version = ordered.place
     FROM (SELECT seq, row_number() OVER (ORDER BY version, seq) AS place FROM alerts WHERE version IS NOT NULL) ordered

@@ -60,10 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/**
- * Checks that this Node can use SQLite: the library is compiled for one version of Node.
- * @throws AppError `failed` that says how to build it again.
- */
+/** Throws AppError `failed` where the library is compiled for another Node. The error says how to build it again. */
 export function requireDatabaseLibrary(): void {
   try {
     new Sqlite(":memory:").close();

@@ -124,10 +124,7 @@ interface SourceTable {
   rescue: Rescue;
 }
 
-/**
- * The damaged database, whose tables are those of the new one, `db`.
- * @throws AppError `failed` where its list of tables is damaged, or of another version.
- */
+/** The damaged database, with the tables of the new one, `db`. Throws `failed` where its list of tables is unusable. */
 function openSource(path: string, db: Database): { tables: SourceTable[]; close(): void } {
   const version = db.pragma("user_version", { simple: true });
   const names = db

@@ -82,7 +82,7 @@ function removeSecondNames(path: string): void {
     // A name with a write-ahead log next to it stays: nothing else has the changes in that log.
     if (!name.startsWith(`${basename(path)}.before-`) || existsSync(`${other}-wal`)) continue;
     if (!isSameFile(other, path)) continue;
-    // They moved before the last step, and belong to the database at `path` again.
+    // These files moved before the last step, and belong to the database at `path` again.
     for (const ending of journals) {
       if (!existsSync(`${other}${ending}`)) continue;
       if (existsSync(`${path}${ending}`)) rmSync(`${other}${ending}`);
@@ -175,10 +175,7 @@ async function replaceDatabase(draft: string, path: string, kept: string): Promi
   return kept;
 }
 
-/**
- * Gives the database at `path` and the files next to it the name `kept`. No database is at `path` then.
- * @throws AppError where it is being read. Nothing has changed then.
- */
+/** Renames the database at `path` and the files next to it to `kept`. Throws, unchanged, where it is being read. */
 export async function setDatabaseAside(path: string, kept: string): Promise<void> {
   emptyLogInto(path);
   await renameFile(path, kept);

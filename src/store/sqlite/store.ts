@@ -17,10 +17,7 @@ export interface StoreDriver extends Signals, Required<Pick<Administration, "hea
   maintain(now: number): Promise<Maintenance>;
 }
 
-/**
- * Methods of the writing connection: those of delivery and of a start, whose queries are short. The other one serves what people
- * read, so that a long search delays no alert.
- */
+/** Short queries of delivery and of a start. All others go to the reading connection, where a search delays no alert. */
 const onWriter = [
   "acceptRequest",
   "listUnrouted",

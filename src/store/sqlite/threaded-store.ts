@@ -111,10 +111,7 @@ async function copyInThread(path: string, to: string, entry: URL | undefined): P
   }
 }
 
-/**
- * One process for each data folder.
- * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
- */
+/** One process for each data folder. Throws `store_locked` when another holds it, `store_unavailable` when it is unusable. */
 export function lockDataFolder(dataDir: string): { release(): void } {
   return lockFolder(dataDir, {
     what: `The data folder ${dataDir}`,

@@ -32,10 +32,7 @@ interface Row {
   told: string;
 }
 
-/**
- * Finds the earlier ends of keys that are over. Ask in the order of the records. Another relay that routes an end of the same key
- * waits until this transaction has ended.
- */
+/** Finds earlier ends of keys, in the order of the records. Another relay that routes the key waits for this transaction. */
 export function createEnds(sql: Dialect) {
   const lookLocked = createLockedLook(sql, "endedKey");
   const fired = `(

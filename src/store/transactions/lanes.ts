@@ -75,10 +75,7 @@ const prepareGrant = (sql: Dialect) =>
     ({ lane_group, fence }: Pick<Row<"lanes">, "lane_group" | "fence">): LaneFence => ({ group: lane_group, fence }),
   );
 
-/**
- * Which relay holds which lane group, and the group's memory. A SQLite database has one process: it gets all groups, without a
- * lease, until the next process asks. On PostgreSQL a group is held by a lease, which ends by the database's clock.
- */
+/** Which relay holds which lane group, and the group's memory. On SQLite one process gets all groups, without leases. */
 export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   const { readMemories, ...memory } = createLaneMemory(sql);
   const grant = prepareGrant(sql);

@@ -8,10 +8,7 @@ export const lockEach = (kind: keyof typeof seeds, names: string) => `
   SELECT pg_advisory_xact_lock(hash) FROM (
     SELECT DISTINCT hashtextextended(name, ${seeds[kind]}) AS hash FROM (${names}) AS named ORDER BY 1) AS hashes`;
 
-/**
- * Locks the name of each item until the transaction has ended, and looks for each item as `tx.look` does. Another relay that
- * locks one of the names waits until then, and sees the rows that this one has written. On SQLite there is no other relay.
- */
+/** Looks like `tx.look`, and locks each item's name until the transaction ends. Another relay waits, then sees its rows. */
 export function createLockedLook(sql: Dialect, kind: keyof typeof seeds) {
   const lock = sql.isShared
     ? sql.statement({ names: "text[]" }, lockEach(kind, "SELECT unnest(:names) AS name"))

@@ -142,10 +142,7 @@ function clearSome(db: Database, name: string): boolean {
 
 export type Searching = ReturnType<typeof createSearching>;
 
-/**
- * Indexes stored alerts from a cursor that survives restarts. The cursor waits for routing. It skips an alert whose routing
- * fails, which is indexed when it is routed.
- */
+/** Indexes stored alerts from a cursor that waits for routing. Alerts whose routing fails are indexed when routed. */
 export function createSearching({ db }: Pick<TransactionContext, "db">, perPart = alertsPerPart) {
   const parts = createSearchParts({ db });
   const cursor = db.prepare<[], number>("SELECT alert_seq FROM search_cursor").pluck();
