@@ -7,15 +7,15 @@ const hour = 60 * minute;
 export interface RetrySchedule {
   /** Milliseconds: the first is the wait after the first failed attempt. */
   stepsMs: number[];
-  /** The wait after the last step. Absent: the delivery fails then. Milliseconds. */
+  /** The wait after the last step. Absent: the delivery fails then. */
   thenEveryMs?: number;
-  /** No retry is made later than this after the creation of the delivery. Milliseconds. */
+  /** No retry is made later than this after the creation of the delivery. */
   giveUpAfterMs: number;
 }
 
 /** For messages that may have arrived, where the destination's policy is `retry`. */
 export interface AmbiguousSettings {
-  /** Least wait before a repeat, milliseconds. */
+  /** Least wait before a repeat. */
   waitMs: number;
   /** After these the delivery is held for a person. */
   maxRepeats: number;
@@ -25,7 +25,7 @@ export interface AmbiguousSettings {
 export interface BreakerSettings {
   /** Failures in a row. */
   openAfter: number;
-  /** The first pause. Each failed probe doubles it. Milliseconds. */
+  /** The first pause. Each failed probe doubles it. */
   firstPauseMs: number;
   maxPauseMs: number;
 }
@@ -42,13 +42,13 @@ export interface DeliverySettings {
   breaker: BreakerSettings;
   /** For all chats of one Telegram bot together. */
   telegramBotPace: Pace;
-  /** A claim older than this may be taken over. Longer than `sendTimeoutMs`, or a slow call would be doubled. Milliseconds. */
+  /** A claim older than this may be taken over. Longer than `sendTimeoutMs`, or a slow call would be doubled. */
   leaseMs: number;
-  /** The limit of one call to a vendor. For mail servers it is `emailSendTimeoutMs`. Milliseconds. */
+  /** The limit of one call to a vendor. For mail servers it is `emailSendTimeoutMs`. */
   sendTimeoutMs: number;
-  /** A mail server may take ten minutes to answer the end of DATA (RFC 5321, 4.5.3.2.6). Milliseconds. */
+  /** A mail server may take ten minutes to answer the end of DATA (RFC 5321, 4.5.3.2.6). */
   emailSendTimeoutMs: number;
-  /** How long a shutdown waits for calls in flight, before it records them as ambiguous. Milliseconds. */
+  /** How long a shutdown waits for calls in flight, before it records them as ambiguous. */
   shutdownMs: number;
 }
 

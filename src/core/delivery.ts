@@ -58,8 +58,7 @@ export interface Standing {
 }
 
 /**
- * The deliveries that count for an alert's state: the newest of each destination, without those that were resent.
- * `deliveries` are all of one alert, oldest first.
+ * The deliveries that count for an alert's state: the newest of each destination that was not resent. Oldest first.
  * @param hasSeveralRecipients of a channel type: each recipient of a destination counts by itself, as mailboxes do
  */
 export function standingDeliveries<T extends Standing>(

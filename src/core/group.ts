@@ -6,11 +6,11 @@ import { hashText } from "./secret.ts";
 export interface GroupRule {
   group?: {
     name: string;
-    /** How long the first alert of the group waits. Milliseconds. */
+    /** How long the first alert of the group waits. */
     waitMs: number;
-    /** From one message of the group to the next. Milliseconds. */
+    /** From one message of the group to the next. */
     againMs: number;
-    /** How long a firing critical alert waits at most. Milliseconds. */
+    /** How long a firing critical alert waits at most. */
     waitCriticalMs: number;
   };
   /** The causes that this alert is, while it fires. Empty for a resolving alert: its key ends the causes. */

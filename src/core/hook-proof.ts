@@ -27,10 +27,8 @@ export interface Proof {
 }
 
 /**
- * The part of the path after `/hooks/`.
- * @param nonce 32 fresh random bytes in base64url
- * @param known another secret, which the relay surely accepts. A relay that does not know `secret` yet then counts no
- * guess.
+ * The part of the path after `/hooks/`. `nonce`: 32 fresh random bytes in base64url.
+ * @param known another secret that the relay surely accepts. If it does not know `secret`, that then counts as no guess
  */
 export function askForProof(secret: Secret, nonce: string, known?: Secret): string {
   const macs = [secret, known].flatMap((one) => (one ? macOf(one.reveal(), `question ${nonce}`) : []));

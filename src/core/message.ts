@@ -48,7 +48,7 @@ export interface MessageData {
   history?: {
     count: number;
     firstAt: number;
-    /** How long a resolved alert lasted. Milliseconds. */
+    /** How long a resolved alert lasted. */
     lastedMs?: number;
   };
   /** Whether the message should not ring: all its alerts are resolved. */

@@ -9,7 +9,7 @@ export interface Poll {
 
 export interface PollOptions {
   look(): Promise<void>;
-  /** The longest wait between two looks, milliseconds. A function is asked after each look. */
+  /** The longest wait between two looks. A function is asked after each look. */
   everyMs: number | (() => number);
   clock: Pick<Clock, "now" | "sleep">;
   /** Called for the first failure of several in a row. */

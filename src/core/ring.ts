@@ -14,11 +14,11 @@ export interface RingRule {
   again?: { furtherBy: Step };
   /** After its end a key rings again only if the value came back by this much. Absent: each end allows a ring. */
   rearm?: { backBy: Step };
-  /** No further ring for so long after a ring, milliseconds. */
+  /** No further ring for so long after a ring. */
   cooldownMs?: number;
   /** Whether to hold back a key that fires often or comes back again and again. Default true. */
   flapping: boolean;
-  /** Within this time after a ring, a repeat only changes the ring's message and is no ring. Absent: never. Milliseconds. */
+  /** Within this time after a ring, a repeat only changes the ring's message and is no ring. Absent: never. */
   editsForMs?: number;
 }
 

@@ -47,7 +47,7 @@ export interface Destination {
   detail?: MessageDetail;
   /** Whether messages get a picture of the value. Default: where the vendor can show one. */
   chart?: boolean;
-  /** A destination that is idle for so long is probed, without a message to people. Absent: never. Milliseconds. */
+  /** A destination that is idle for so long is probed, without a message to people. Absent: never. */
   proveEveryMs?: number;
   pace: Pace;
   quietHours?: QuietHours;
@@ -128,7 +128,7 @@ export interface Route {
   updates: UpdatePolicy;
   /** The fallback is used after `afterMs` without success, even if no delivery has failed yet. */
   fallback?: { to: string; afterMs: number };
-  /** An alert that is older when it is sent goes into a digest, without a ring of its own. Milliseconds. */
+  /** An alert that is older when it is sent goes into a digest, without a ring of its own. */
   freshnessMs?: number;
   /** Absent: the defaults, where people read. */
   ringing?: Partial<Omit<RingRule, "editsForMs">>;
@@ -152,7 +152,6 @@ export interface Inhibition {
   hold: Matcher[];
   /** Names of facts. */
   equal: string[];
-  /** Milliseconds. */
   atMostMs: number;
 }
 

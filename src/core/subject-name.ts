@@ -66,8 +66,7 @@ export function shortAddress(address: string): string {
 }
 
 /**
- * The title of an alert on pages, in the API and in lists, in the words of its message's first line. Matching and
- * search use the title as sent.
+ * An alert's title for people, in the words of its message's first line. Matching and search use the title as sent.
  * @param learned the name to use instead of the address that it belongs to
  */
 export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">, learned?: LearnedName): string {

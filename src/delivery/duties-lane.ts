@@ -47,7 +47,7 @@ export class DutiesLane {
     if (this.#held !== undefined) this.#held.lease = lease;
   }
 
-  /** How long the lane is surely held, milliseconds. `Infinity` when it is not held. */
+  /** How long the lane is surely held. `Infinity` when it is not held. */
   leftMs(): number {
     return this.#held?.lease.leftMs() ?? Number.POSITIVE_INFINITY;
   }

@@ -164,12 +164,7 @@ export class Engine implements ClaimingDesk {
   /** As of the last announcement. */
   configuration = (): ConfigurationState => this.membership.configuration();
 
-  /**
-   * Sends a notice, see `Notifier.send`. Rejects as the store does.
-   * @param watch saved in the same step, so that people get the notice once
-   * @param lane nothing is sent or saved once that lane is lost. Default: the notice depends on no lane
-   * @param to see `NoticeOptions`
-   */
+  /** Sends a notice, see `Notifier.send` and `NoticeOptions`. Rejects as the store does. */
   notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence, to?: string): Promise<"done" | "lost"> {
     return this.#notifier.send(facts, { watch, lane, to });
   }

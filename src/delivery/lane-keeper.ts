@@ -76,7 +76,7 @@ export class LaneKeeper {
 
   holdsAll = (): boolean => this.#held.size === this.deps.outlets.size;
 
-  /** How soon to ask for free lanes again. Milliseconds. */
+  /** How soon to ask for free lanes again. */
   lookEveryMs = (): number => (this.#leavesSome && this.deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
 
   /** Hands over what is more than this relay's share, and takes free groups. Rejects as the store does. */
@@ -142,8 +142,7 @@ export class LaneKeeper {
 
   /**
    * Takes nothing more, waits up to `deadlineMs` for calls in flight, then ends them, and frees everything. Never rejects.
-   * @param looking resolves when no look for lanes is running any more
-   * @param loops they must end before the lanes are freed
+   * `looking` resolves when no look for lanes runs any more. `loops` must end before the lanes are freed.
    */
   async stop(deadlineMs: number, looking: Promise<void>, loops: Promise<unknown>[]): Promise<void> {
     const { store, sharedByRelays, owner, duties, clock, log } = this.deps;

@@ -11,7 +11,7 @@ export interface MembershipDeps extends Pick<EngineContext, "clock" | "log"> {
   sharedByRelays: boolean;
   /** Lane groups of this configuration, with the duties. */
   groups: readonly string[];
-  /** How long an announcement counts. Milliseconds. */
+  /** How long an announcement counts. */
   leaseMs: number;
 }
 

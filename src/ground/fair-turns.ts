@@ -5,8 +5,7 @@ interface Party {
 }
 
 /**
- * Gives turns to several parties, each one turn at a time, so none waits for all the work of another.
- * @param atOnce pieces of work that run at the same time
+ * Gives turns to several parties, so none waits for all the work of another. `atOnce`: pieces that run at the same time.
  * @param mostOfOne what one party may have waiting and running, in the unit of the sizes. One piece is always taken
  */
 export function createFairTurns({ atOnce, mostOfOne }: { atOnce: number; mostOfOne: number }) {

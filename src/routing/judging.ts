@@ -15,7 +15,7 @@ export interface JudgingDeps {
   router: Router;
   /** See `Router.route`. */
   keptRoutes?(): string | undefined;
-  /** How long the bytes of a body that identifies its event are remembered, milliseconds. */
+  /** How long the bytes of a body that identifies its event are remembered. */
   repeatWindowMs: number;
   /** Whether a key of this source may be unsigned. Then only a body that identifies its event can be a repeat. */
   hasUnsignedKeys(source: string): boolean;

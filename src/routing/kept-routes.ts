@@ -72,8 +72,7 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps) 
 export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | "request" | "receivedAt" | "routedAt">;
 
 /**
- * The decisions of an alert with one for each route, in the order of the routes. Where the routes cannot be asked
- * again, their common line stays and says why.
+ * The decisions of an alert with one for each route, in order. Routes that cannot be asked again keep their common line.
  * @param readPayload `too large`: the body is not read again. Undefined: it cannot be read
  */
 export function createTellDecisions(

@@ -101,10 +101,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: { adviseOnMissin
   }
 
   /**
-   * Routes an alert whose reading or routing fails: to the destinations of the default routes, or else to every
-   * destination. No mute and no quiet hours apply, since it may be the worst of all.
-   * @param what failed, twice
-   * @param why for people
+   * Routes an alert whose reading or routing (`what`) failed twice: to the destinations of the default routes, or else to every
+   * destination. No mute and no quiet hours apply, since the alert may be the worst of all.
    */
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
     const named = rules.routes.filter((one) => one.isDefault && !one.isDisabled && one.to.length > 0);

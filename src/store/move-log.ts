@@ -186,9 +186,8 @@ async function endMoveTo(
 }
 
 /**
- * Moves the log of PostgreSQL, on which no relay runs, into a `dataDir` without a log. The database stays as it is, and no relay
- * starts on it any more.
- * @throws AppError as `moveToPostgres` does.
+ * Moves the log of PostgreSQL into a `dataDir` without a log. No relay runs on the database, and none starts on it any more.
+ * @throws AppError as `moveToPostgres` does
  */
 export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir } = options;
@@ -254,9 +253,8 @@ async function describeMoved(database: MovedDatabase): Promise<Moved> {
 }
 
 /**
- * Gives up an interrupted move: relays start again where the log was.
- * @throws AppError `not_found` where no move was interrupted. `conflict` where it belongs to another folder, or only its last
- * step is left.
+ * Gives up an interrupted move: relays start again where the log was. @throws AppError `not_found` where none was interrupted,
+ * `conflict` where the move belongs to another folder, or only its last step is left.
  */
 export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
   const { dataDir } = options;

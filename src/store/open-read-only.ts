@@ -11,11 +11,7 @@ export type ReadOnlyStore = AlertLog &
   // `backup`: PostgreSQL has its own tools for it.
   Pick<Store, "countByDestination" | "listRelays" | "health" | "backup" | "standbys" | "close" | "hearing">;
 
-/**
- * For commands that work on SQLite's file.
- * @returns the data folder
- * @throws AppError `conflict` where PostgreSQL is used
- */
+/** The data folder, for commands that work on SQLite's file. Throws AppError `conflict` where PostgreSQL is used. */
 export function requireSqlite(place: StorePlace, instead: string): string {
   if (place.databaseUrl === undefined) return place.dataDir;
   throw new AppError("conflict", "the log is in PostgreSQL (DATABASE_URL is set), and this is for SQLite's file", {

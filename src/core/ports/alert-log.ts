@@ -255,7 +255,6 @@ export interface AlertChange extends AlertSummary {
 export interface TimeSteps {
   /** Epoch milliseconds. */
   fromAt: number;
-  /** Milliseconds. */
   stepMs: number;
   steps: number;
   /** Earlier alerts do not count, though the first step may begin earlier. */

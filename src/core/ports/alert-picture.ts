@@ -6,7 +6,7 @@ export interface AlertPictureOptions {
   /** The zone of its times, IANA name. Default UTC. */
   timeZone?: string;
   signal: AbortSignal;
-  /** How long the caller waits, milliseconds. Drawing continues for the next caller. */
+  /** How long the caller waits. Drawing continues for the next caller. */
   deadlineMs: number;
 }
 

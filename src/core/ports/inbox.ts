@@ -15,7 +15,7 @@ export interface IncomingRequest {
   source?: string;
   /** The sender's idempotency key, if any. */
   dedupeKey?: string;
-  /** How long a key is remembered, milliseconds. */
+  /** How long a key is remembered. */
   dedupeWindowMs: number;
   /** An earlier try to store the request got no answer. Stores that relays share then look for its ids first. */
   mayBeStored?: boolean;

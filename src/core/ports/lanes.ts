@@ -67,7 +67,7 @@ export interface LaneMemory {
 export interface Lease {
   /** True: another relay may hold the lane, and no call may leave. */
   isOver(): boolean;
-  /** 0 when the lease is over, `Infinity` where no other relay can take the lane. Milliseconds. */
+  /** 0 when the lease is over, `Infinity` where no other relay can take the lane. */
   leftMs(): number;
 }
 
@@ -76,8 +76,7 @@ export const endless: Lease = { isOver: () => false, leftMs: () => Number.POSITI
 
 /**
  * A lease counts from the question, since the time of the grant is unknown. The faster of two clocks counts: the machine's clock
- * may be set back, the other may stop while the machine sleeps.
- * @param elapsed milliseconds that only go forward
+ * may be set back, `elapsed` may stop while the machine sleeps.
  */
 export function startLease(
   leaseMs: number,

@@ -28,7 +28,7 @@ export interface Removal {
   accepted: number;
   /** The log's bytes without freed room that can be used again. */
   usedBytes: number;
-  /** How long the database was busy, milliseconds. */
+  /** How long the database was busy. */
   tookMs: number;
 }
 
@@ -39,7 +39,7 @@ export interface RoomGiven {
 }
 
 export interface RetentionRules {
-  /** Absent: age removes nothing. Milliseconds. */
+  /** Absent: age removes nothing. */
   maxAgeMs?: number;
   /** Above this the oldest alerts are removed, except those of the last hour. Absent: size removes nothing. Bytes. */
   maxBytes?: number;

@@ -30,7 +30,6 @@ const mostTries = 10;
 /**
  * Changes a state that several relays change. Starts again from the new state where another relay was faster.
  * @param change makes the new state from the saved one. Without a `state` nothing is saved
- * @throws as the store does
  */
 export async function changeTogether<T>(
   store: CommonStates,

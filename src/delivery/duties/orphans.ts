@@ -18,7 +18,7 @@ export interface OrphanDeps extends Pick<EngineContext, "clock" | "log"> {
   destinations: ReadonlyMap<string, Destination>;
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "send">;
-  /** Between two looks, and after a failure. Milliseconds. */
+  /** Between two looks, and after a failure. */
   everyMs: number;
 }
 

@@ -8,8 +8,7 @@ export type PlanFallbacks = ReturnType<typeof createFallbackPlan>;
 type Called = Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">;
 
 /**
- * The deliveries to make at fallback destinations: one for each delivery without one. A fallback has no fallback. Notices are
- * left to `Notifier.sendFurther`. Pure.
+ * The deliveries to make at fallback destinations. A fallback has no fallback. For notices see `Notifier.sendFurther`. Pure.
  * @param because the reason for the fallback's readers, in words that follow "because"
  */
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>) {

@@ -63,8 +63,7 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
 }
 
 /**
- * The network that a limit counts a request for. An IPv6 subscriber has a whole /64, which counts as one. `unknown`
- * when the connection is gone.
+ * The network that a limit counts a request for. An IPv6 subscriber's /64 counts as one. `unknown`: the connection is gone.
  * @param trust ranges for `createIpRanges`; throws as it does
  */
 export function createRequestNetwork(trust: ProxyTrust): ClientAddressOf {

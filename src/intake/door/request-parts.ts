@@ -11,8 +11,7 @@ export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" |
 const patience = 8;
 
 /**
- * Reads a body up to `maxBytes`, whatever length its headers claim. Anything beyond is dropped.
- * @param place the body's place in `room`. `done` has to leave it
+ * Reads a body up to `maxBytes`, whatever its headers claim, and drops the rest. `done` has to leave `place` in `room`.
  * @param done called once. A promise would cost more than the reading
  */
 export function readRequestBody(
@@ -62,9 +61,8 @@ export function readRequestBody(
 }
 
 /**
- * Reads a body to its end and keeps nothing of it.
- * @param done called once with size and hash, or with undefined for a body over `maxBytes`. Not called for a body that
- * is cut off
+ * Reads a body to its end and keeps nothing of it. Calls `done` once with size and hash, or with undefined for a body over
+ * `maxBytes`. Does not call it for a body that is cut off.
  */
 export function hashRequestBody(
   request: IncomingMessage,

@@ -51,10 +51,9 @@ const readName = (leaf: Leaf) => (leaf.kind === "string" ? readShort(leaf) : und
 type GuessedFact = Exclude<FactName, "weakTitle">;
 
 /**
- * Takes for each fact the best leaf that has one of its names and reads as one. A `time` that is no instant, a `link`
- * that is no address or a `severity` with an unknown word stays in the field list. Pure.
+ * Takes for each fact the best leaf that has one of its names and reads as one. A `time` that is no instant, a `link` that is no
+ * address or a `severity` with an unknown word stays in the field list. Pure.
  * @param places findings of a mapping. They come before every guess
- * @param words the mapping's words for severities
  */
 export function findFacts(
   leaves: Leaf[],

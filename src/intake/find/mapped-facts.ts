@@ -34,8 +34,7 @@ export function compileMapping(mapping: FactMapping = {}): CompiledMapping | und
 }
 
 /**
- * The values of an alert at the places of a mapping. Costs the same in any payload. In a list of `{name, value}` pairs
- * a name leads to its value.
+ * The values of an alert at a mapping's places. In a list of `{name, value}` pairs a name leads to its value.
  * @param payload as matchers see it
  * @param content the unpacked payload, where JSON in a string (an SNS `Message`) can be reached
  */

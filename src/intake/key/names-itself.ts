@@ -20,9 +20,8 @@ const eventTimes =
 const eventContainers = wordSet("data event alert payload message notification body heartbeat");
 
 /**
- * Whether a body has an id or time of its event. The same bytes again are then the same event. In doubt false: a repeat
- * is then sent as a new event. Never throws.
- * @param leaves of the payload, from `listContent`
+ * Whether a body has an id or time of its event. The same bytes again are then the same event. In doubt false: a repeat is then
+ * sent as a new event. `leaves`: from `listContent`.
  */
 export function namesItself(payload: Json, leaves: Leaf[]): boolean {
   return isJsonObject(payload) && (isCloudEvent(payload) || isForgeEvent(payload) || leaves.some(namesEvent));

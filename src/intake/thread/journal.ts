@@ -15,8 +15,7 @@ const end = ";";
 const maxNoteBytes = 16 * 1024 * 1024;
 
 /**
- * The journal as a small file, overwritten in place. It is not synced: written data outlives the process, and reading
- * causes no power cut. A note costs microseconds.
+ * The journal as a small file, overwritten in place and not synced: written data outlives the process.
  * @param path undefined: nothing is noted or known
  * @param onFault called when the file cannot be used, and at the first failing write after a successful one
  */

@@ -4,12 +4,12 @@ export interface Look {
   place: number;
   /** Monotonic, milliseconds. */
   now: number;
-  /** All threads of this process together, milliseconds. */
+  /** All threads of this process together. */
   cpuMs: number;
 }
 
 export interface ReadingTimeOptions {
-  /** Between two looks, milliseconds. */
+  /** Between two looks. */
   lookEveryMs: number;
   /** Processor time for the body at this place, milliseconds. */
   limitOf(place: number): number;

@@ -17,7 +17,7 @@ export interface ConnectOptions {
   name: string;
   /** Called with the signals of a committed transaction. */
   onCommitted?(notes: Notes): void;
-  /** A server that does not answer for so long counts as gone. Default: 8,000. Milliseconds. */
+  /** A server that does not answer for so long counts as gone. Default: 8,000. */
   answerWithinMs?: number;
   /** The machine's clock. Default `Date.now`. */
   machineClock?: Now;

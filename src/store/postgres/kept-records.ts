@@ -2,8 +2,7 @@ import type { KeptRecords, RecordChange } from "../../core/ports/kept-records.ts
 import type { Database, Transaction } from "./database.ts";
 
 /**
- * Keeps each record in a row. Processes that start with an empty database make the missing records. All then read those of the
- * first.
+ * Each record is a row. Processes that start with an empty database make the missing records, and all read the first ones.
  * @param place of the database, for people
  */
 export function createKeptRecords(database: Database, place: string): KeptRecords {

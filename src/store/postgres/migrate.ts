@@ -36,7 +36,7 @@ export interface MigrateOptions {
   migrations?: Migration[];
   /** The caller is moving a log in or out. Every other process is refused until that is done. Default false. */
   isMoving?: boolean;
-  /** How long to try to get a migration's locks. Default: 60,000. Milliseconds. */
+  /** How long to try to get a migration's locks. Default: 60,000. */
   tryForMs?: number;
 }
 
@@ -159,8 +159,7 @@ const addOldestCode = `DO $$ BEGIN
 
 /**
  * The version of the database. 0 for a database that no Tocsin has written.
- * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not name this code as able to run on
- * it.
+ * @throws AppError `store_too_new` for a newer version, unless its migrations say that this code can run on it
  */
 async function requireKnown(client: pg.Client, newest: number): Promise<number> {
   if (!(await hasTable(client, "migrations"))) return 0;

@@ -14,8 +14,7 @@ export interface Pool {
   /** A usable connection. Callers get one in the order in which they ask. */
   take(): Promise<pg.PoolClient>;
   /**
-   * Counts the server as away, and cuts all connections that have received nothing since `silentSince`. Otherwise each next
-   * caller would wait as long on one of them.
+   * Counts the server as away, and cuts the connections that were silent since: each next caller would wait on one of them.
    * @param silentSince as `performance.now()` gives it
    */
   drop(silentSince: number, reason: unknown): void;

@@ -109,8 +109,7 @@ export class SpoolFile implements Serving {
   }
 
   /**
-   * Answers when all accepted requests are on disk. A request is a duplicate where an earlier one with the same key and body
-   * waits here.
+   * Answers when all accepted requests are on disk. A request is a duplicate of an earlier one here with its key and body.
    * @returns as `version` the position of the last request
    */
   async calls(packed: PackedCalls): Promise<CallsAnswer> {

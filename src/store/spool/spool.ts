@@ -15,7 +15,7 @@ export interface SpoolOptions {
   log: Log;
   /** Called when a request was refused: neither the store nor the disk has it. */
   onRefused?(reason: AppError): void;
-  /** How long a sender waits for the store before the request is spooled. Default: 3,000. Milliseconds. */
+  /** How long a sender waits for the store before the request is spooled. Default: 3,000. */
   spoolAfterMs?: number;
   /** See `DatabaseThreadOptions`. */
   threadEntry?: URL;

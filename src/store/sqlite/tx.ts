@@ -180,9 +180,8 @@ function toTx(
 }
 
 /**
- * Runs a transaction that both databases share.
- * @param writing for those that store or route alerts
- * @throws an error where it has awaited anything but `tx`: the next call would run in the middle of it.
+ * Runs a transaction that both databases share. `writing`: for those that store or route alerts.
+ * @throws an error where it has awaited anything but `tx`: the next call would run in the middle of it
  */
 export async function runShared<T>(
   work: (tx: Tx) => Promise<T>,

@@ -36,10 +36,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Copies the whole log and gives its room back to the disk.
-   * @param waitMs for readers that keep a part of it in use
-   * @returns false when a reader did so. The next commits are then appended to the log
-   * @throws the errors of SQLite
+   * Copies the whole log and gives its room back to the disk. Waits up to `waitMs` for readers. Throws the errors of SQLite.
+   * @returns false when a reader keeps a part in use. The next commits are then appended to the log
    */
   empty(waitMs: number): boolean {
     this.#release();

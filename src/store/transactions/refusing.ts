@@ -75,9 +75,8 @@ export function createRefusing(sql: Dialect) {
 }
 
 /**
- * The refused requests of a source that have to go, see `RefusedLog`. The newest always stays. Then the oldest request goes of
- * the address that has filled the most.
- * @param rows newest first
+ * The refused requests of a source (newest first) that have to go, see `RefusedLog`. The newest always stays. Then the oldest
+ * request of the address that has filled the most goes.
  */
 function listOverflow([newest, ...others]: readonly RefusedSize[]): number[] {
   const removed: number[] = [];

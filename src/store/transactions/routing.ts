@@ -207,9 +207,8 @@ export function createRouting(
 
   return {
     /**
-     * What routing needs for alerts that are about to be stored. A wait for another transaction fails soon, since all requests
-     * that are accepted later wait for this one.
-     * @returns a function that gives the rows to write for records
+     * What routing needs for alerts that are about to be stored: a function that gives the rows to write. A wait for another
+     * transaction fails soon, since all requests that are accepted later wait for this one.
      */
     async lookUpArriving(tx: Tx, arriving: readonly Arriving[]) {
       if (arriving.length === 0) return (): Planned => ({ entries: [], rings: unjudged, groups: ungrouped });

@@ -105,9 +105,8 @@ export function createSearchParts({ db }: Pick<TransactionContext, "db">) {
     },
 
     /**
-     * Words as an FTS5 expression: all must occur. A word that the newest parts do not have exactly may be the beginning of one:
-     * `liquid` finds `liquidity`. FTS5's own syntax is escaped.
-     * @param words as `splitSearch` gives them, at least one
+     * Words, as `splitSearch` gives them, as an FTS5 expression: all must occur, and FTS5's own syntax is escaped. A word that
+     * the newest parts do not have exactly may be the beginning of one: `liquid` finds `liquidity`.
      */
     toExpression(words: string[]): string {
       const newest = list.all().slice(0, Math.max(1, Math.min(partsAsked, Math.floor(mostAsked / words.length))));
