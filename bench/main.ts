@@ -1,7 +1,4 @@
-/**
- * `npm run bench`: measures Tocsin and its peers in turn on this machine. See `--help`, and docs/measurements.md for the meaning
- * of the figures.
- */
+/** `npm run bench`: measures Tocsin and its peers on this machine. docs/measurements.md explains the figures. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";

@@ -90,7 +90,7 @@ export interface SampleOptions {
 /** The time from the oldest alert to the newest. */
 export const sampleSpanMs = 180 * dayMs;
 
-/** Requests one after another, oldest first, over half a year: quiet nights, busy days, and bursts. */
+/** Oldest first, over half a year: quiet nights, busy days, and bursts. */
 export function* sampleRequests({ alerts, endAt, seed = 1 }: SampleOptions): Generator<SampleRequest> {
   const random = createRandom(seed);
   const startAt = endAt - sampleSpanMs;

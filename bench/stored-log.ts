@@ -1,9 +1,8 @@
 /**
- * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of this many alerts, as after months of use (a
- * million take about a minute and 3 GB; DIR must not have a log yet). Scenarios and tests import `writeStoredLog`.
- *
- * The rows are those of the store's transactions, written in bulk: indexes and counts are made at the end, without syncs.
- * `test/store/postgres/listing.test.ts` reads them back through both drivers.
+ * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of this many alerts, as after months
+ * of use (a million take about a minute and 3 GB; DIR must not have a log yet).
+ * The rows are those of the store's transactions, written in bulk: indexes and counts are made at the end, without
+ * syncs. `test/store/postgres/listing.test.ts` reads them back through both drivers.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -24,15 +23,12 @@ import {
 } from "./sample-alerts.ts";
 
 export interface StoredLogOptions extends Omit<SampleOptions, "endAt"> {
-  /** The path of the new database. */
   path: string;
   /** The instant of the newest alert, epoch milliseconds. Default: now. */
   endAt?: number;
-  /** Called with the progress. */
   onProgress?: (alerts: number) => void;
 }
 
-/** The written data, for queries. */
 export interface StoredLog {
   alerts: number;
   requests: number;
@@ -43,7 +39,6 @@ export interface StoredLog {
   ids: string[];
 }
 
-/** Alerts that the search index takes at once. */
 const indexedAtOnce = 5_000;
 
 export function writeStoredLog({ path, endAt = Date.now(), onProgress, ...options }: StoredLogOptions): StoredLog {
@@ -276,7 +271,7 @@ function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>
   return [missed, ...sent];
 }
 
-/** Drops the indexes. To make them at the end, sorted once, is quicker than row by row. Returns what makes them again. */
+/** To make the indexes at the end, sorted once, is quicker than row by row. Returns what makes them again. */
 function dropIndexes(db: Database): () => void {
   const made = db
     .prepare<[], { type: string; name: string; sql: string }>(

@@ -1,11 +1,9 @@
-// Compiles the script of the pages, and bundles the program: dist/ and its packages become a few files in dist/bundle/, which
-// bin/tocsin.js starts. To find, read and compile some 500 files less saves half of the processor time of a start.
-// Packages with a native part, and fonts, stay outside. Names are kept, so stacks name the functions. NOTICES.txt has the
-// licence of each package. The workshop's part is in dist/bundle/workshop/, outside of the package. A build without the
-// workshop, such as the image's, has no such part.
-//
-// load.js loads the files with code that V8 compiled earlier. At its end the build starts a relay once, and keeps the code
-// that was compiled for it.
+// Compiles the script of the pages, and bundles the program: dist/ and its packages become a few files in dist/bundle/,
+// which bin/tocsin.js starts. Some 500 files less save half of the processor time of a start. Packages with a native
+// part, and fonts, stay outside. Names are kept, so stacks name the functions. NOTICES.txt has the licence of each
+// package. The workshop's part is in dist/bundle/workshop/, outside of the package. The image's build has none.
+// load.js loads the files with code that V8 compiled earlier: at its end the build starts a relay once, and keeps the
+// compiled code.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -34,7 +32,7 @@ const workshop = resolve("workshop/main.ts");
 if (existsSync(workshop)) entries["workshop/main"] = workshop;
 const external = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 
-/** Finds files next to a module from their new place: an entry in the bundle, other files where the build has put them. */
+/** Files next to a module have another place: an entry in the bundle, other files where the build puts them. */
 const findFilesFromBundle = {
   name: "find-files-from-bundle",
   transform(code, id) {
@@ -83,11 +81,10 @@ const findWorkshopsOwn = {
 
 /**
  * Rewrites code that V8 stores or runs badly:
- *
- * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. Where a literal begins with a spread and has more behind it, the V8 of Node 20
+ * - `{ ...null, ...alert, at }` for `{ ...alert, at }`. For a literal that begins with a spread, the V8 of Node 20
  *   makes a hidden class for each object: 0.6 to 2 µs, and work for its slow collector. See docs/adr/0012.
- * - `"\u2026"` for `"…"`. V8 keeps the source of loaded code, and one character beyond Latin-1 doubles the memory of its file.
- *
+ * - `"\u2026"` for `"…"`. V8 keeps the source of loaded code, and one character beyond Latin-1 doubles the memory of
+ *   its file.
  * It comes last, since the bundler removes empty spreads.
  */
 const writeForV8 = {
@@ -183,7 +180,7 @@ if (!isUpToDate()) {
   );
 }
 
-/** Builds the script of the pages: one file for the browser, with the used parts of packages. */
+/** One file for the browser, with the used parts of packages. */
 async function buildPageScript() {
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({ input: resolve("src/web/assets/page.ts"), platform: "browser" });

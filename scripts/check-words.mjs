@@ -1,5 +1,5 @@
-// `npm run lint` runs this: no comment, message or document has words and openings over which a reader from abroad stumbles, and
-// no line of code is longer than a screen is wide.
+// `npm run lint`: no comment, message or document has words and openings that a reader from abroad has to read twice,
+// and no line of code is longer than a screen is wide.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-// Copies files that tsc does not: SQL, the stylesheet and fonts, from src/ to the same place in dist/. Files that src/ no longer
-// has are removed from dist/. A migration that stayed there under its old number would keep every relay from starting.
+// Copies files that tsc does not: SQL, the stylesheet and fonts. Removes files from dist/ that src/ no longer has: a
+// migration that stayed there under its old number would keep every relay from starting.
 import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// The browser tests use Debian's Chromium, and the test of power cuts records the relay with strace. Missing tools are installed
-// here for root on Debian. On other machines a line says how. The oldest supported PostgreSQL is fetched.
+// The browser tests use Debian's Chromium, and the test of power cuts records the relay with strace. Missing tools are
+// installed for root on Debian. On other machines a line says how. The oldest supported PostgreSQL is fetched.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { findChromium } from "./chromium.mjs";

@@ -1,7 +1,7 @@
-// `npm run test:planted`: plants each bug of scripts/planted-bugs.mjs in a copy of this checkout and expects one of its tests
-// to find it. A test that cannot fail proves nothing. The bugs of several relays (test/relays/planted.ts) come last: the journey
-// of kills must find them. Takes some twenty minutes and needs a build. `-- --only WORD` plants only bugs with the word in their
-// name or file. The option may be repeated.
+// `npm run test:planted`: plants each bug of scripts/planted-bugs.mjs in a copy of this checkout and expects one of its
+// tests to fail. The bugs of several relays (test/relays/planted.ts) come last: the journey of kills must find them.
+// Takes some twenty minutes and needs a build. `-- --only WORD` plants only bugs with the word in their name or file.
+// The option may be repeated.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

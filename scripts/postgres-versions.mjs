@@ -1,5 +1,5 @@
-// Runs the conformance of PostgreSQL and the tests of its store on one version after another: `npm run test:postgres-versions`, or
-// on some with `-- 15 17`. `npm test` covers 18, and a short form of 14.
+// Runs the conformance of PostgreSQL and the tests of its store on one version after another: `npm run
+// test:postgres-versions`, or on some with `-- 15 17`. `npm test` covers 18, and a short form of 14.
 import { spawnSync } from "node:child_process";
 import { builds, fetchBuild } from "./postgres-builds.mjs";
 

@@ -5,7 +5,6 @@ import { say } from "./progress.ts";
 import { type Spread, showSpread, spreadOf } from "./statistics.ts";
 import { within } from "./within.ts";
 
-/** The figures of one run of one contender, by name. */
 export type Sample = Record<string, number>;
 
 export interface Contender {
@@ -29,7 +28,6 @@ export interface Comparison {
   figures: Figure[];
   /** Default: the number in the command line. */
   rounds?: number;
-  /** Printed below the table. */
   note?: string;
   /** Seconds until a run counts as failed. Default 120. */
   limit?: number;
@@ -61,7 +59,6 @@ export interface Checkout {
   folder: string;
 }
 
-/** The means of a scenario. */
 export interface Bench {
   rounds: number;
   /** The measured, built checkouts, this one first. `name` is in the table. */
@@ -87,7 +84,6 @@ export interface Report {
   notes: Remark[];
   /** Faults of Tocsin: alerts that were lost, doubled or answered wrongly. */
   errors: Remark[];
-  /** Runs that did not finish. */
   failures: Remark[];
 }
 
@@ -101,10 +97,7 @@ export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: s
   }
 }
 
-/**
- * Runs the contenders in turn, so a slower machine slows all, and reports results as they come. A failed run is named in the
- * report, and the others keep their figures.
- */
+/** Runs the contenders in turn, so a slower machine slows all. A failed run is named in the report. */
 export async function compare(
   report: Report,
   scenario: string,
@@ -159,7 +152,6 @@ export async function compare(
   if (comparison.note !== undefined) report.notes.push({ scenario, text: `${title}: ${comparison.note}` });
 }
 
-/** Reports a run that did not finish, with the reason, in one line. */
 export function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
   const [why = ""] = (error as Error).message.split("\n");
   failures.push({ scenario, text: `${where}: ${why}` });

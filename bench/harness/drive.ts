@@ -3,10 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Duties } from "./driver.ts";
 import { end, type Place, start } from "./processes.ts";
 
-/**
- * Loads and stand-ins, in a separate process next to the server. The first call starts it. After its end the next call starts
- * another, without a stand-in.
- */
+/** Loads and stand-ins, in a separate process. The first call starts it. After its end the next call starts another. */
 export interface Driver {
   call<Name extends keyof Duties>(
     name: Name,

@@ -1,7 +1,4 @@
-/**
- * The process that loads the server and receives its messages. Sender and receiver share it, so both read one clock and a load can
- * wait for arrivals. `drive.ts` sends its orders.
- */
+/** Loads the server and receives its messages: both by one clock, and a load can wait for arrivals. See `drive.ts`. */
 import { firstAccepted, flood, keepBacklog, pacedAlerts, relayInPhases, sendAlerts, shareAlerts } from "./loads.ts";
 import { readPages } from "./page-reader.ts";
 import { closeStandIn, openStandIn } from "./stand-ins.ts";

@@ -16,7 +16,6 @@ interface SendingOptions extends Pick<SenderOptions, "target" | "connections" | 
   window?: number;
 }
 
-/** The alerts of one load: sent, answered, and seen at the stand-in. */
 class Load {
   /** Answered 503: not accepted, so the sender must send again. */
   refused = 0;
@@ -45,7 +44,7 @@ class Load {
     });
   }
 
-  /** Begins to send. `due` of the result is the number to send. */
+  /** `due` of the result is the number to send. */
   send({ due = Number.POSITIVE_INFINITY, window = Number.POSITIVE_INFINITY, ...options }: SendingOptions) {
     const sending = { due };
     const senders = startSenders({
@@ -78,7 +77,6 @@ class Load {
     for (const senders of this.#senders) senders.wake();
   }
 
-  /** Stops sending, and waits for the answers. */
   async end(): Promise<void> {
     const ending = this.#senders.map((senders) => senders.end());
     this.#senders = [];
@@ -116,7 +114,7 @@ class Load {
   }
 }
 
-/** The share of time since then in which this process was busy. At 1 the load is measured and not the server. */
+/** The share of time in which this process was busy. At 1 the load is measured and not the server. */
 function busySince(at: number, own: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(own);
   return (user + system) / 1000 / (performance.now() - at);
@@ -150,7 +148,6 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   return { ...measured, ...waits, ...load.answers };
 }
 
-/** Sends this many alerts, as quickly as they are accepted. */
 export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
   const load = new Load();
   load.send({ target, connections: 64, due: alerts });
@@ -163,9 +160,7 @@ export async function sendAlerts({ target, alerts }: { target: Target; alerts: n
   return load.answers;
 }
 
-/**
- * Sends until a starting server accepts the first alert. Returns the instant (`at`, epoch milliseconds) and the alert's number.
- */
+/** Sends until a starting server accepts the first alert. `at`: epoch milliseconds. */
 export async function firstAccepted({ target }: { target: Target }): Promise<{ at: number; serials: number[] }> {
   const { hostname, port } = new URL(target.url);
   const canConnect = async () => {
@@ -196,9 +191,9 @@ export interface Phase {
 }
 
 /**
- * Sends alerts and receives messages phase by phase. A phase begins when all messages of the last have arrived. Returns figures
- * for each phase, as its name, a dot, and: `rate` in messages a second, the server process's `cpu` in µs, `written` in KB and
- * `statements` a message, and `wait`, the median for an answer in ms. An unnamed phase warms up.
+ * A phase begins when all messages of the last have arrived. Figures are named by the phase, a dot, and: `rate` in
+ * messages a second, the server process's `cpu` in µs, `written` in KB and `statements` a message, and `wait`, the
+ * median for an answer in ms. An unnamed phase warms up.
  */
 export async function relayInPhases({ target, phases }: { target: Target; phases: readonly Phase[] }) {
   const load = new Load();
@@ -233,7 +228,7 @@ export interface SharedOptions {
   /** All have equally many connections. */
   targets: Target[];
   connections: number;
-  /** The most alerts that are accepted, or under way, and not yet at the stand-in. Absent: as many as the doors accept. */
+  /** The most alerts that are not yet at the stand-in. Absent: as many as the doors accept. */
   window?: number;
   /** Processes whose processor time, with that of their children, is added to the targets'. */
   beside: number[];
@@ -244,8 +239,8 @@ export interface SharedOptions {
 const longestWarmUpMs = 60_000;
 
 /**
- * The work of several servers together: `rate` in alerts a second, accepted or relayed. For each alert that came through: `cpu` in
- * µs, the targets' part `cpuOfServers`, the number of `commits` and `statements`, and `walBytes`.
+ * Figures of all targets together: `rate` in alerts a second, accepted or relayed. Each alert's `cpu` in µs, the
+ * targets' part `cpuOfServers`, the `commits`, `statements` and `walBytes`.
  */
 export async function shareAlerts(options: SharedOptions) {
   const { targets, window, warmUpMs, warmUpAlerts = 0, ms, beside, databaseUrl } = options;
@@ -276,7 +271,7 @@ export async function shareAlerts(options: SharedOptions) {
   return { ...measured, ...ofServers, ...ofDatabase, ...truth };
 }
 
-/** The commits and statements of a database, and the write-ahead bytes of its server, since they were made. */
+/** Since the database was made. The write-ahead bytes are those of its whole server. */
 async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; statements: number; walBytes: number }> {
   const sql = `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes",
       (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements s WHERE s.dbid = d.datid) AS statements
@@ -285,7 +280,7 @@ async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; sta
   return written ?? { commits: 0, statements: 0, walBytes: 0 };
 }
 
-/** The statements that a server has run on SQLite. Undefined: they are not counted. */
+/** Undefined: the statements on SQLite are not counted. */
 async function statementsOf({ pid, statements }: Target): Promise<number | undefined> {
   if (statements === undefined) return undefined;
   rmSync(statements, { force: true });
@@ -296,7 +291,6 @@ async function statementsOf({ pid, statements }: Target): Promise<number | undef
 
 export interface PacedOptions {
   target: Target;
-  /** Alerts for warming up, sent as quickly as they are accepted. */
   warmUp: number;
   everyMs: number;
   count: number;

@@ -22,7 +22,7 @@ const inMemory = new Map([
   [0x858458f6, "ramfs"],
 ]);
 
-/** The name of a file system in memory. `undefined` for a disk. */
+/** Undefined for a disk. */
 export function memoryFileSystemOf(folder: string): string | undefined {
   return inMemory.get(statfsSync(folder).type);
 }
@@ -58,7 +58,7 @@ export function describeMachine() {
     processor: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1e9),
-    /** The load of the last minute before: above 0.5 or so other programs are at work. */
+    /** The load of the minute before: above 0.5 or so other programs are at work. */
     load: loadavg()[0] ?? 0,
     kernel: release(),
     node: process.versions.node,

@@ -1,6 +1,6 @@
 import { quantile } from "./statistics.ts";
 
-/** Milliseconds for each of these addresses, again and again until the time is over. For an event stream: until its first byte. */
+/** Milliseconds for each address, again and again until the time is over. For an event stream: until its first byte. */
 export async function readPages({ urls, cookie, ms }: { urls: string[]; cookie: string; ms: number }) {
   const times: number[] = [];
   const until = performance.now() + ms;

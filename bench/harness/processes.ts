@@ -38,7 +38,7 @@ export interface StartOptions {
   mayEnd?: boolean;
 }
 
-/** Starts a process. `failureOf` has the text of its standard error. */
+/** `failureOf` has the text of the child's standard error. */
 export function start(
   command: string[],
   { place, env = {}, channel = "pipe", mayEnd = false }: StartOptions,
@@ -88,7 +88,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await endChild(child, [["SIGKILL", 15_000]]);
 }
 
-/** Creates a folder on the disk of `root`, as `/tmp` may be in memory. */
+/** On the disk of `root`, as `/tmp` may be in memory. */
 export function createFolder(root: string): string {
   const folder = mkdtempSync(join(root, "tocsin-bench-"));
   folders.add(folder);
@@ -100,7 +100,7 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Kills all children. Each wait for one then ends with an error. */
+/** Each wait for a child then ends with an error. */
 export function killAll(): void {
   for (const child of running) {
     ending.add(child);

@@ -9,7 +9,6 @@ export interface Run {
   startedAt: string;
   seconds: number;
   rounds: number;
-  /** The names of the scenarios that ran. */
   scenarios: string[];
   report: Report;
   /** Scenarios that ran again, or only, by themselves. */
@@ -17,7 +16,7 @@ export interface Run {
 }
 
 /**
- * Merges several runs. A scenario's rows and remarks are from its last run.
+ * A scenario's rows and remarks are from its last run.
  * @param order names of all scenarios, in the order of the table
  */
 export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): Run {
@@ -83,7 +82,6 @@ function faultsOf({ report: { errors, failures } }: Run): string[] {
   return [...errors.map(({ text }) => `ERROR: ${text}`), ...failures.map(({ text }) => `FAILED: ${text}`)];
 }
 
-/** The report for a terminal. */
 export function showReport(run: Run): string {
   const { rows, notes } = run.report;
   const cells = [columns, ...rows.map((row) => cellsOf(row))];
@@ -95,8 +93,8 @@ export function showReport(run: Run): string {
 const showMedian = ({ median }: Spread, unit = "") => showSpread({ median, least: median, most: median }, unit);
 
 /**
- * The report for `docs/measurements.md`: medians of figures with an aim, only for the largest log. The runs' own files have the
- * others, with least and most.
+ * The table of `docs/measurements.md`: medians of figures with an aim, only for the largest log. The runs' own files
+ * have the others, with least and most.
  */
 export function toMarkdown(run: Run): string {
   const { notes } = run.report;
@@ -125,10 +123,7 @@ export function toMarkdown(run: Run): string {
   ].join("\n");
 }
 
-/**
- * Replaces the document's table. The text around it stays.
- * @throws when the document has no place for a table
- */
+/** The text around the table stays. @throws when the document has no place for a table */
 export function replaceTable(document: string, table: string): string {
   const [begin, end] = ["<!-- npm run bench writes from here -->", "<!-- to here -->"];
   const from = document.indexOf(begin);

@@ -54,9 +54,7 @@ function alertmanagerAlert(): unknown {
 
 export interface Request {
   bytes: Buffer;
-  /**
-   * Writes the serial number of the next alert into the bytes. To write each body anew would cost as much as the server's work.
-   */
+  /** Writes the next serial number into the bytes. A new body would cost as much as the server's work. */
   stamp(serial: number): void;
 }
 

@@ -5,8 +5,8 @@ import { serialIn } from "./requests.ts";
 export type StandInKind = "webhook" | "telegram" | "mail";
 
 /**
- * The receivers of a server's messages. They accept everything as cheaply as possible (raw sockets, 10 µs a message; the servers
- * take hundreds). The strict stand-ins of `workshop` check correctness, not speed.
+ * Receives messages as cheaply as possible: raw sockets, 10 µs a message. The stand-ins of `workshop` check
+ * correctness.
  */
 interface StandIn {
   server: Server;

@@ -10,7 +10,7 @@ export interface Spread {
   most: number;
 }
 
-/** The spread of the present values: a failed round has none. The median of an even number is between the middle two. */
+/** A failed round has no value. The median of an even number is between the middle two. */
 export function spreadOf(values: number[]): Spread {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   const at = (index: number) => sorted[index] ?? Number.NaN;

@@ -3,8 +3,7 @@ import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { serialsIn } from "./requests.ts";
 
 /**
- * Looks up each alert that was answered 202, by its number, in the database of a relay, which may be running. A count alone could
- * not tell a lost alert from one of the relay's own (a notice).
+ * Looks up each accepted alert by its number, as a count would include notices of the relay. The relay may be running.
  */
 export function lookUp(folder: string, accepted: readonly number[]): { missing: number; doubled: number } {
   const times = new Map<number, number>();

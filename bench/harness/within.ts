@@ -1,10 +1,6 @@
 import { killAll } from "./processes.ts";
 
-/**
- * Runs a function that starts processes and waits for them. After the time all are killed, so each wait ends with an error and the
- * run cleans up. After a failure they are killed too, as a load may still run.
- * @throws the function's error, or that it was too late
- */
+/** After the time, or a failure, all processes are killed, so each wait ends with an error. @throws that error */
 export async function within<T>(seconds: number, run: () => Promise<T>): Promise<T> {
   let isLate = false;
   const timer = setTimeout(() => {

@@ -21,7 +21,7 @@ const shapes: Shape[] = [
   { connections: 64, keepAlive: false },
 ];
 
-/** Only accepting, as senders see it. The alerts that are not routed at the end of the load are shown next to it. */
+/** Only accepting, as senders see it. The alerts that are not routed at the end of the load are shown too. */
 export const intake: Scenario = {
   name: "intake",
   what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",

@@ -14,7 +14,7 @@ export function relayContenders(bench: Bench, kind: StandInKind, measure: Measur
 
 const names: Record<StandInKind, string> = { webhook: "a webhook", telegram: "a Telegram chat", mail: "a mailbox" };
 
-/** A relay runs for weeks, and the code of a new one is not compiled yet. Both states are measured, and single alerts. */
+/** The code of a new relay is not compiled yet. Both states are measured, and single alerts. */
 const phasesOf = (kind: StandInKind): Phase[] => {
   const few = kind === "mail";
   return [

@@ -9,10 +9,10 @@ import { quickDesk, sinkUrl, startTocsin } from "../servers/tocsin.ts";
 
 /** Each is a lane of its own, so several relays can share them. */
 const sinks = 6;
-/** The most alerts under way, enough that no relay waits for the load. */
+/** Enough alerts under way that no relay waits for the load. */
 const underWay = 500;
 const connections = 48;
-/** A relay runs for weeks, so the time before its code is compiled is not measured. Three relays share the same alerts. */
+/** The time before a relay's code is compiled is not measured. Three relays share the same alerts. */
 const warmUpMs = 6_000;
 const warmUpAlertsEach = 6_000;
 
@@ -78,7 +78,7 @@ async function measure(
   );
 }
 
-/** The throughput of several relays on one PostgreSQL, compared with one on SQLite and with a queue on the same server. */
+/** Several relays on one PostgreSQL, compared with one on SQLite and with a queue on the same server. */
 export const relays: Scenario = {
   name: "relays",
   what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL, all on all cores",

@@ -9,10 +9,7 @@ const command = "prometheus-alertmanager";
 export const hasAlertmanager = hasCommand(command);
 export const installHint = `sudo apt-get install --no-install-recommends ${command}`;
 
-/**
- * Alertmanager at its quickest. It holds alerts in memory and writes a snapshot every quarter of an hour, so a crash loses
- * accepted alerts.
- */
+/** Alertmanager at its quickest: it holds alerts in memory, so a crash loses accepted alerts of up to 15 minutes. */
 export async function startAlertmanager(options: AlertmanagerOptions): Promise<BenchedServer> {
   const server = await launchAlertmanager(options);
   for (let tries = 0; ; tries += 1) {
@@ -30,7 +27,6 @@ export async function startAlertmanager(options: AlertmanagerOptions): Promise<B
 interface AlertmanagerOptions {
   place: Place;
   folder: string;
-  /** The receiver of its messages. */
   receiver: { kind: "webhook" | "telegram"; port: number };
   /** All alerts in one message, the usual setting, so it has little to send. Default: one message for each alert. */
   isGrouped?: boolean;

@@ -5,7 +5,6 @@ import { hasAlertmanager, startAlertmanager } from "./alertmanager.ts";
 import type { BenchedServer } from "./server.ts";
 import { digestConfig, startTocsin } from "./tocsin.ts";
 
-/** The server's data folder, and the receiver of its messages. */
 interface Surroundings {
   folder: string;
   port: number;
@@ -33,7 +32,6 @@ export function withServers<T>(
   });
 }
 
-/** A run of a contender with one server. */
 export const withServer =
   (
     bench: Bench,
@@ -70,7 +68,6 @@ export function tocsins(bench: Bench, settings: TocsinSettings, measure: Measure
   }));
 }
 
-/** Alertmanager, where it is installed. */
 export function alertmanagers(
   bench: Bench,
   { kind, place = "server", isGrouped }: { kind: "webhook" | "telegram"; place?: Place; isGrouped?: boolean },

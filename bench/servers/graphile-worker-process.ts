@@ -1,6 +1,6 @@
 /**
- * A relay on graphile-worker: a POST becomes a job, which is committed before the answer, and the job posts the body on. Set for
- * throughput, by its manual: jobs are fetched and completed in batches.
+ * A relay on graphile-worker: a POST becomes a job, committed before the answer, which posts the body on. Set for
+ * throughput, by its manual.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -4,10 +4,7 @@ import { querySql } from "../harness/query-sql.ts";
 
 export type BenchedPostgres = Awaited<ReturnType<typeof startBenchedPostgres>>;
 
-/**
- * A PostgreSQL with default settings except for more memory and counted statements, in a folder below this one. Commits are
- * synced: `fsync` and `synchronous_commit` are on.
- */
+/** Default settings except for more memory and counted statements. Commits are synced. */
 export async function startBenchedPostgres(folder: string) {
   const settings = { shared_buffers: "512MB", max_wal_size: "2GB", autovacuum: "on" };
   const server = await startPostgresServer({ ...settings, shared_preload_libraries: "pg_stat_statements" }, folder);

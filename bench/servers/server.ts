@@ -8,7 +8,7 @@ import type { Dialect, Target } from "../harness/requests.ts";
 export interface BenchedServer {
   target: Target;
   process: ChildProcess;
-  /** The address for a browser, without a trailing slash. */
+  /** Without a trailing slash. */
   origin: string;
   stop(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export function countingStatements(folder: string): { env: Record<string, string
   return { statements, env: { NODE_OPTIONS: `--require ${counter}`, STATEMENTS: statements } };
 }
 
-/** Starts a program of this folder, which writes its port as the first line. */
+/** The program writes its port as the first line. */
 async function startOwn(file: URL, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
   const child = start([process.execPath, "--import", "tsx", fileURLToPath(file)], { place, env });
   const { port } = JSON.parse(await firstLine(child)) as { port: number };
@@ -54,8 +54,7 @@ export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: st
 
 /**
  * The lowest cost of a durable relay with SQLite: one route, one webhook, no pages, two commits an alert.
- * @param file the program, see `--floor`
- * @param sinkPort the port of the receiver
+ * @param file the program, see `--floor` @param sinkPort the port of the receiver
  */
 export async function startFloor(file: string, folder: string, sinkPort: number): Promise<BenchedServer> {
   const port = await freePort();

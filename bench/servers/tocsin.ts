@@ -17,9 +17,7 @@ export interface TocsinOptions {
   place: Place;
   /** The measured, built checkout. */
   checkout: string;
-  /** The folder of database and configuration. */
   folder: string;
-  /** Further parts of its configuration file. */
   config: Config;
   /** The address of a PostgreSQL. Default: a log in `folder`. */
   databaseUrl?: string;
@@ -27,7 +25,7 @@ export interface TocsinOptions {
   standInPort?: number;
 }
 
-/** Starts Tocsin with everything on, as users have it: every alert is fsynced before its answer. */
+/** With everything on, as users have it: every alert is fsynced before its answer. */
 export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
   const { env, statements } = countingStatements(options.folder);
   const child = launch(options, 0, options.databaseUrl === undefined ? env : {});
@@ -99,7 +97,6 @@ export async function readStatus({ origin }: BenchedServer): Promise<Status> {
   return ((await answer.json()) as { data: Status }).data;
 }
 
-/** Resolves when no alert waits for routing. */
 export async function allRouted(server: BenchedServer): Promise<void> {
   while ((await readStatus(server)).queue.unrouted > 0) await sleep(250);
 }
