@@ -21,13 +21,13 @@ type FromRow<R> = {
 
 const outside = new Map<string, string>();
 
-function outsideOf(name: string): string {
+export function outsideOf<Name extends string>(name: Name): Outside<Name> {
   let known = outside.get(name);
   if (known === undefined) {
     known = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     outside.set(name, known);
   }
-  return known;
+  return known as Outside<Name>;
 }
 
 const flags = new Set(
@@ -53,16 +53,10 @@ type RowFrom<T, C extends string> = {
     : null;
 };
 
-/** A row of these columns, which the object's type has to know. An absent value is null. */
-export function rowOf<T extends object, C extends string>(
-  object: T,
-  names: readonly C[] & (Outside<C> extends keyof T ? unknown : never),
-): RowFrom<T, C> {
+/** A row of these columns. An absent value is null. */
+export function rowOf<T extends object, C extends string>(object: T, names: readonly C[]): RowFrom<T, C> {
   const row: Record<string, unknown> = {};
-  for (const name of names) {
-    const value = (object as Record<string, unknown>)[outsideOf(name)];
-    row[name] = typeof value === "boolean" ? Number(value) : (value ?? null);
-  }
+  for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
   return row as RowFrom<T, C>;
 }
 
