@@ -68,7 +68,7 @@ export interface Bench {
   root: string;
   /** The folder for logs that are kept. Default: none is kept. */
   cache?: string;
-  /** The program of the floor. Default: not measured. */
+  /** A program that does only the least that a durable relay must do. Default: none is measured. */
   floor?: string;
   compare(comparison: Comparison): Promise<void>;
 }

@@ -120,7 +120,7 @@ function busySince(at: number, own: NodeJS.CpuUsage): number {
   return (user + system) / 1000 / (performance.now() - at);
 }
 
-/** The work per second of a window after a warm-up, and the server's processor time for each piece. */
+/** The work per second after a warm-up, and the server's processor time for each piece of work. */
 async function inWindow(warmUpMs: number, ms: number, cpuSoFar: () => number, doneSoFar: () => number) {
   await sleep(warmUpMs);
   const [at, cpu, done, own] = [performance.now(), cpuSoFar(), doneSoFar(), process.cpuUsage()];
@@ -271,7 +271,7 @@ export async function shareAlerts(options: SharedOptions) {
   return { ...measured, ...ofServers, ...ofDatabase, ...truth };
 }
 
-/** Since the database was made. The write-ahead bytes are those of its whole server. */
+/** All counts since the database was made. `walBytes` are those of the whole server. */
 async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; statements: number; walBytes: number }> {
   const sql = `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes",
       (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements s WHERE s.dbid = d.datid) AS statements

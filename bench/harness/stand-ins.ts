@@ -4,10 +4,7 @@ import { serialIn } from "./requests.ts";
 
 export type StandInKind = "webhook" | "telegram" | "mail";
 
-/**
- * Receives messages as cheaply as possible: raw sockets, 10 µs a message. The stand-ins of `workshop` check
- * correctness.
- */
+/** Receives messages as cheaply as possible: raw sockets, 10 µs a message. `workshop` has the strict stand-ins. */
 interface StandIn {
   server: Server;
   sockets: Set<Socket>;

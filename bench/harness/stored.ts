@@ -2,9 +2,7 @@ import { join } from "node:path";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { serialsIn } from "./requests.ts";
 
-/**
- * Looks up each accepted alert by its number, as a count would include notices of the relay. The relay may be running.
- */
+/** Looks up each accepted alert by its number: a count would include the relay's notices. The relay may run. */
 export function lookUp(folder: string, accepted: readonly number[]): { missing: number; doubled: number } {
   const times = new Map<number, number>();
   const db = new Sqlite(join(folder, "tocsin.db"), { readonly: true });

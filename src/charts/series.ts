@@ -23,7 +23,7 @@ export function sortByTime<T extends ChartPoint>(points: readonly T[]): T[] {
   return [...points].sort((a, b) => a.at - b.at);
 }
 
-/** A value that no chart can place (no number, infinite, beyond 1e100) becomes a hole. A point without a date goes. */
+/** A value that no chart can place (no number, infinite, beyond 1e100) is a hole. Points without a date are dropped. */
 export function drawablePoints(points: readonly ChartPoint[]): ChartPoint[] {
   const placed = points.filter(({ at }) => isInstant(at));
   return sortByTime(placed.map(({ at, value }) => ({ at, value: isDrawable(value) ? roundToZero(value) : null })));

@@ -39,7 +39,7 @@ function secondTicks(clock: ZonedClock, from: number, to: number, step: number):
 function minuteTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {
   const start = clock.wallTimeAt(from);
   const ticks: Tick[] = [];
-  // From there the wall clock is followed, over midnights and over skipped or repeated hours.
+  // Follows the wall clock from `start`, over midnights and over skipped or repeated hours.
   let minutes = Math.floor((start.hour * 60 + start.minute) / step) * step;
   for (let dayOffset = 0; dayOffset < 60; dayOffset += 1) {
     for (; minutes < 24 * 60; minutes += step) {

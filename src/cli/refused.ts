@@ -76,7 +76,7 @@ export const refused = group({
 
 const isFiltered = (...given: unknown[]) => given.some((value) => value !== undefined);
 
-/** Called where nothing was found: a removed source may have left requests. Names at a relay elsewhere are unknown. */
+/** Where nothing was found: refuses a source that the configuration here does not have. Not for a relay elsewhere. */
 async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
   if (source === undefined || flags.url !== undefined) return;
   requireSource((await readConfig(context)).sources, source);

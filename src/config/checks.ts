@@ -22,7 +22,7 @@ import { showValue } from "../ground/shape/show-value.ts";
 /** Each secret is tried on every request. */
 const mostSecrets = 10;
 const leastSecretLength = 8;
-/** A time may be this much early or late: at most half of `dedupeWindowMs`, as long as a key is known. */
+/** How early or late a signed time may be. At most half of `dedupeWindowMs`, for which a key is known. */
 const givenTolerance = duration("10s", "12h").describe("how old or early a signed time may be");
 const toleranceOr = (otherwise = "5m") => givenTolerance.prefault(otherwise);
 const tolerance = toleranceOr();

@@ -290,7 +290,7 @@ export interface Operations {
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
   /** The deliveries that `resendFailed` with this filter would take up. */
   previewResend(filter: FailedFilter): Promise<ResendPreview>;
-  /** One message in four while other alerts are due, many as digests. First tries a destination that refuses all. */
+  /** At most one message in four while other alerts are due. A destination that refuses everything is tried first. */
   resendFailed(filter: FailedFilter): Promise<ResendResult>;
   /** Probes a destination at once. @throws AppError `not_found` */
   tryDestination(name: string): Promise<TryResult>;

@@ -33,7 +33,7 @@ interface Looked {
   damped?: { by?: unknown };
 }
 
-/** For a delivery that did not ring: whether a message mentions it already. */
+/** A delivery that did not ring says whether a message mentions it already. */
 export function lookOf(delivery: Looked): (typeof states)["sent"] {
   if (!isHeldBack(delivery)) return states[delivery.state];
   return delivery.state === "held" ? states.damped : ["counted", "off"];
@@ -74,7 +74,7 @@ export function standingOf<T extends Standing>(alert: { deliveries: readonly T[]
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 
-/** In a fixed order with those that did not ring last. States without deliveries are left out. */
+/** In a fixed order. Deliveries that did not ring come last. States without deliveries are left out. */
 export function byState(
   alert: Pick<AlertView, "deliveries">,
   order: readonly DeliveryState[] = deliveryStates,

@@ -101,7 +101,7 @@ export class Backtest {
       this.#count(alert, rerouted);
       const { facts, deliveries } = rerouted;
       for (const rule of this.#idle.size === 0 ? [] : rulesThatTook(rerouted)) this.#idle.delete(rule);
-      // The relay does not judge an alert either that could not be read.
+      // The relay does not judge an unreadable alert either.
       if (facts !== undefined) this.#rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
     }
   }

@@ -2,7 +2,7 @@ import { severities, statuses } from "../core/alert.ts";
 import type { GroupRule } from "../core/group.ts";
 import type { RingEvent, RingRule } from "../core/ring.ts";
 
-/** Alerts are added newest first and judged oldest first, so all are kept. Older ones are not judged. */
+/** The most alerts that are judged. All are kept first: they come newest first, and are judged oldest first. */
 export const mostKept = 100_000;
 
 export interface Place {

@@ -25,7 +25,7 @@ export function toSocketError(fd: number, cause?: Error): AppError {
   });
 }
 
-/** `HOST` decides which tokens and proxies are accepted, so an inherited socket must not be more open. */
+/** `HOST` decides which tokens and proxies are accepted. An inherited socket must not be open to more than it says. */
 export function toOpenSocketError(host: string, { address, port }: { address: string; port: number }): AppError {
   return new AppError(
     "config_invalid",

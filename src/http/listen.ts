@@ -29,7 +29,7 @@ export interface ListenOptions {
 
 type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
 
-/** The probes of a relay that listens: the hook already has everything it needs. */
+/** The probes before the relay is complete: the hook already has everything it needs. */
 const starting: Pages & Probes = {
   readiness: async (of) => ({ ready: of === "alerts" }),
   open: () => Promise.reject(new AppError("store_unavailable", "Tocsin is starting.", { retryAfterMs: 1_000 })),

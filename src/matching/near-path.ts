@@ -8,7 +8,7 @@ export type AdviseOnMissing = (field: string, input: MatchInput) => string | und
 
 const mostNodes = 2_000;
 
-/** Most missing paths lack a wrapper or have a slip. This reads the payload, so the relay routes without it. */
+/** Most missing paths lack a wrapper or have a typing error. This reads the payload, so the relay routes without it. */
 export function createMissingAdvice(): AdviseOnMissing {
   let listed: { payload: Json; nodes: PayloadNode[] } | undefined;
   return (field, { payload }) => {

@@ -23,11 +23,11 @@ export function readMatch(value: unknown, refuse: Refuse, depth = 0): Matcher[] 
   return [];
 }
 
-/** The same for mutes made at run time. Throws `invalid_request` with all mistakes. */
+/** Reads the `match` of a mute that is made at run time. Throws `invalid_request` with all mistakes. */
 export function parseMatch(value: unknown): Matcher[] {
   const problems: string[] = [];
   const matchers = readMatch(value, (path, { message, instead }) => {
-    // A text is in its own message, and a bare value means `equals`, so neither is part of the place.
+    // The message quotes a text, and a bare value means `equals`, so the place leaves both out.
     const place = Array.isArray(value) ? path.slice(1) : path;
     const where = place.filter((step) => step !== "equals").join(".");
     const subject = where === "" && message.startsWith("is ") ? "it" : where;

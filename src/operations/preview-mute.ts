@@ -100,7 +100,7 @@ async function readPayloads(
 ): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
   const payloads = new Map<number, Json | undefined>();
   let bytes = 0;
-  // A body that could not be read at its routing may take its whole time again, and delay all others.
+  // A body that could not be read when it was routed may take its whole time limit again, and delay all others.
   const readable = page.filter(({ facts }) => facts.format !== "unreadable");
   for (let left = readable.map(({ alertSeq }) => alertSeq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);

@@ -27,7 +27,7 @@ export interface TokenNamesDeps {
   store: CommonStates;
   /** Other relays learn names too. */
   isShared: boolean;
-  /** The services by the kind that they name. A kind without one keeps its addresses. */
+  /** The service for each kind of subject. A kind without one keeps its addresses. */
   services: Partial<Record<BareSubject["kind"], NameService>>;
   /** The sources of other accounts, whose alerts ask for no names. */
   sources: readonly string[];

@@ -53,7 +53,7 @@ export function createAlertingClient(options: UpstreamClientOptions) {
     lookAtAccount: ({ signal }: CallOptions = {}): Promise<AccountReading> =>
       requester.readData({ path: "/account", signal }, accountReadingSchema),
 
-    /** One page in memory at a time (two until it is known where they begin). */
+    /** One page in memory at a time (two until it is known where the pages begin). */
     walkMetrics: (query: MetricsQuery, walk: CallOptions & WalkOptions = {}) =>
       walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 

@@ -9,7 +9,7 @@ import { errorText } from "../ground/text/error-text.ts";
 const everyMs = 60_000;
 /** A relay that did not wake for this long was asleep with its machine, or its clock was set. */
 const awayMs = 3 * 60_000;
-/** Every restart takes this long. */
+/** A shorter downtime is not noted: every restart takes this long. */
 const leastDowntimeMs = 1_000;
 const keptMs = 8 * 24 * 3_600_000;
 const mostDowntimes = 200;

@@ -13,7 +13,7 @@ export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | 
   store: Pick<AlertLog, "listAlertsWithin">;
 }
 
-/** Exports at once. Each holds one piece of the log in memory. */
+/** The most exports at once. Each holds one piece of the log in memory. */
 const mostAtOnce = 10;
 const alertsInPiece = 50;
 

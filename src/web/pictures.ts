@@ -7,7 +7,7 @@ import type { WebContext, WebEnv } from "./web-env.ts";
 
 /** The time from request to picture. Slack refuses a message whose picture takes longer than some seconds. */
 const drawWithinMs = 2_500;
-/** Different pictures in a minute, and answers with a picture. Other requests are asked to come again. */
+/** The most different pictures, and the most answers with a picture, in a minute. Others are asked to come again. */
 const mostPictures = 60;
 const mostAnswers = 1_200;
 

@@ -35,7 +35,7 @@ export type Web = Awaited<ReturnType<typeof createWeb>>;
 /** How long a session may live here after it ended at another relay, milliseconds. */
 const lookForEndedEveryMs = 1_000;
 const maxFormBytes = 64 * 1024;
-/** Bytes that a form may write for one byte. */
+/** The most bytes that a form needs for one byte of a field. */
 const mostPerByte = 3;
 const leastRoomBytes = 16 * 1024 * 1024;
 /** The one header that an answer may replace: pictures are shown on other sites. */

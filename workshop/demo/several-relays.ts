@@ -198,7 +198,7 @@ async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: s
   }
   let isStopping = false;
   const failed = ended.then((how): never => {
-    // The keeper could no longer end the server.
+    // The keeper has ended before its server.
     if (!isStopping) endServer(message.serverPid);
     throw new AppError("failed", `what keeps the demo's PostgreSQL has ended (${how})`);
   });

@@ -15,7 +15,7 @@ import { fitText, type Output } from "../shell/output.ts";
 
 const longestTitle = 60;
 
-/** A whole id needs no question. @throws AppError `not_found`, and `usage` with the alerts that match */
+/** Asks the relay only for a part of an id. @throws AppError `not_found`, and `usage` with the alerts that match */
 export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
   const { data: alerts, meta } = await client.findByIdPart({ part });

@@ -134,7 +134,7 @@ function isInTheClear(url: string): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
 
-/** Makes no secret: a relay would take it over. @throws AppError `store_unavailable` */
+/** Only reads: a relay would take over a secret that is made here. @throws AppError `store_unavailable` */
 export async function readKeptSecret(config: Config, name: SecretName): Promise<FoundSecret | undefined> {
   const [{ secretRecord }, { withKept }] = await Promise.all([
     import("../../config/generated-secrets.ts"),

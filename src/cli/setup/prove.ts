@@ -85,7 +85,7 @@ async function askStatus(run: RegisteringRun, url: string, id = ""): Promise<Fin
   }
 }
 
-/** Asks by the configuration here. Asks the relay where it has other destinations, or one has a trouble. */
+/** Asks each destination from here. Asks the relay where it has other destinations, or one has a trouble. */
 async function checkEach({ context, output, config, relay }: RegisteringRun): Promise<Finding[]> {
   const own = config.rules.destinations.map(({ name }) => name);
   const known = relay?.destinations.map(({ name }) => name) ?? own;

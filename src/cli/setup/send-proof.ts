@@ -19,8 +19,8 @@ export interface ProofTest {
 }
 
 /**
- * Sends a marked test through the public address, and waits until every destination has it. The relay adds those that
- * no route reaches. Only an interruption is thrown.
+ * Sends a marked test through the public address, and waits until every destination has it. The relay sends it to
+ * destinations that no route reaches. Only an interruption is thrown.
  */
 export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook): Promise<ProofTest> {
   const { output } = run;

@@ -120,7 +120,7 @@ function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
 }
 
 /**
- * Shows characters as codes that could move the cursor, change colours, or reorder or hide text. Line breaks and tabs
+ * Characters that could move the cursor, change colours, or reorder or hide text become codes. Line breaks and tabs
  * become spaces, since a value is one cell or one line.
  */
 export function terminalText(text: string): string {
@@ -130,7 +130,7 @@ export function terminalText(text: string): string {
   });
 }
 
-/** The same for text that may have several lines. */
+/** `terminalText` for a text of several lines. */
 export function terminalLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
 }

@@ -38,7 +38,7 @@ export function createProcessContext(): CliContext {
         env: ownEnv,
         stdio: socket === undefined ? ["ignore", "pipe", "ignore"] : ["inherit", "inherit", "inherit", socket, "ipc"],
       }),
-    // In a process group of its own: the terminal sends Ctrl-C to all of this one.
+    // The child has a process group of its own: the terminal sends Ctrl-C to the whole group of this one.
     startApart: (args, place) => again(args, { ...place, detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] }),
     endWithParent() {
       // A child of another supervisor has no such channel, and hears of no parent.

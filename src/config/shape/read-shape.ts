@@ -5,7 +5,7 @@ import { isMailAddress } from "../../ground/text/mail-address.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 
-/** `undefined` after reporting every mistake. Unknown options alone are left out, so references are checked at once. */
+/** `undefined` after reporting every mistake. Unknown options are left out, so references are checked as well. */
 export function readShape<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -183,7 +183,7 @@ export function listEntries(values: unknown, section: string, entry: string, pro
   return [];
 }
 
-/** The same for a section that is a map: names with their values. */
+/** `listEntries` for a section that is a map: names with their values. */
 export function mapEntries(
   values: unknown,
   section: string,

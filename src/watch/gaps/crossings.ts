@@ -39,14 +39,14 @@ export interface CrossingsFound {
 const holeFactor = 2.5;
 /** A share of the time between two records. A service that looks more often sees changes between records. */
 const oftenShare = 1 / 50;
-/** In usual steps from record to record. */
+/** A state that gets no further from the threshold counts as brief. In usual steps from record to record. */
 const clearPeak = 0.5;
 const leastLookMs = 1_000;
 /** The service may look at its records this long after they were made. */
 const leastLateMs = 60_000;
 const mostLateMs = 10 * 60_000;
 
-/** The time since the condition last changed. */
+/** One state of the condition, from its first record to its last one. */
 interface Side {
   /** The greatest distance from the threshold, in usual steps from record to record. */
   peak: number;

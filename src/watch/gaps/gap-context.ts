@@ -7,7 +7,7 @@ import type { Sighting } from "./sightings.ts";
 export const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
 
-/** The least time to read and route an alert, and for an immediate repeat of its sender to arrive. */
+/** Reading and routing an alert, or an immediate repeat by its sender, may always take this long. */
 const leastFreshMs = 5 * 60_000;
 /** The share of alerts that may be later than the usual lateness. A small account may have a few. */
 const usualShare = 1 / 300;

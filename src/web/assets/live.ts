@@ -162,7 +162,7 @@ export function morph(part: Element, next: Element): void {
     callbacks: {
       // Keeps parts that the reader has opened or ticked.
       beforeAttributeUpdated: (name: string) => name !== "open" && name !== "checked",
-      // A row of the log says which version of its alerts it shows.
+      // Skips a row whose version is unchanged.
       beforeNodeMorphed: (old: Node, fresh: Node) =>
         versionOf(old) === undefined || versionOf(old) !== versionOf(fresh),
     },

@@ -143,8 +143,8 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
 }
 
 /**
- * Replaces each shown row by its fresh row. A row without one no longer matches the filters, and says so. Or it was
- * drawn before its alert was read, and goes: a newer alert of its key has a row.
+ * Replaces each shown row by its fresh row. A row without one no longer matches the filters, and says so. It is removed
+ * if it was drawn before its alert was read: a newer alert of its key then has a row.
  */
 function settle(
   shown: Row[],

@@ -10,10 +10,10 @@ export function addHealth(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/strip", (c) => c.render(<Health frame={frameOf(c, deps)} />));
 }
 
-/** Troubles in sight. The rest of the page must stay visible on a phone. */
+/** The most troubles above the fold, so the rest of the page stays visible on a phone. */
 const mostOpen = 3;
 
-/** Troubles that unfold. A server that a hundred destinations share is one fault, and this is on every page. */
+/** The most troubles of the unfolded list: every page has it, and one server may trouble a hundred destinations. */
 const mostListed = 30;
 
 /** Without this line a silent log looks like a quiet market. Each trouble has the button that helps. */
