@@ -141,7 +141,7 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
 
 const decimalLike = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** The side of the previous value, where it is the other one. */
+/** The side of the previous value, if it differs from `side`. */
 function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {
   if (facts.previousValue === undefined || side === undefined) return undefined;
   const before = sideOfThreshold({ ...facts, value: facts.previousValue });

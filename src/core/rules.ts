@@ -53,7 +53,7 @@ export interface Destination {
   quietHours?: QuietHours;
   /** Whether the relay's own notices come here. Where no destination says yes, they go to all that work. */
   notices?: boolean;
-  /** The place in the configuration, for its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
+  /** The place in the configuration, for people: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
   definedAt: string;
 }
 

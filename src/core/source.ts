@@ -44,7 +44,7 @@ export interface HmacOptions {
   time?: string;
 }
 
-/** The same, with header names in lower case. */
+/** `HmacOptions` with the defaults, and header names in lower case. */
 export interface HmacForm extends Required<Pick<HmacOptions, "header" | "algorithm" | "encoding" | "prefix">> {
   signs: readonly SignedPart[];
   time?: { header: string; toleranceMs: number };

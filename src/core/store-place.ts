@@ -10,7 +10,7 @@ export type StorePlace =
   | {
       /** The address of the PostgreSQL database that relays share. */
       databaseUrl: Secret;
-      /** The same database for signals, where the first address is a pooler's. */
+      /** The database's own address, for signals, where `databaseUrl` is a pooler's. */
       databaseListenUrl?: Secret;
       /** For small journals of this relay alone. Absent: the relay writes nothing to disk. */
       dataDir?: string;

@@ -116,7 +116,7 @@ export function wordsOfSender({ text = "", title }: Pick<AlertFacts, "text" | "t
   return `${title} is ${state.toLowerCase()}: ${behind.slice(frame.length)}`.trim();
 }
 
-/** In the other formats the text is the body as it came. */
+/** Whether the text is the sender's own words. In other formats it is the body as it came. */
 function isOfWords({ format }: AlertFacts): boolean {
   return format !== "unreadable" && format !== "broken-json";
 }

@@ -108,7 +108,7 @@ export class DutiesLane {
   }
 
   async #free(lane: LaneFence): Promise<void> {
-    // The lease of the lane ends by itself.
+    // If the lane cannot be freed, its lease ends by itself.
     await this.deps.store.releaseLanes([lane]).catch(logFailure(this.deps.log, "engine.lanes_failed"));
   }
 }

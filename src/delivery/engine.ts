@@ -72,7 +72,7 @@ export class Engine implements ClaimingDesk {
   readonly #stopping = new AbortController();
   #lookingEnded = Promise.resolve();
   #loops: Promise<unknown>[] = [];
-  /** As other relays have saved them for the destinations that they run. */
+  /** Statuses of destinations that other relays run, as those have saved them. */
   #saved = new Map<string, DestinationStatus>();
 
   readonly membership: Membership;

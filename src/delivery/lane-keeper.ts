@@ -242,7 +242,7 @@ export class LaneKeeper {
       group.windDown();
       if (await this.#free(group)) log.info("lane.handed_over", { group: name });
     } catch (error) {
-      // The lease of the lane ends by itself.
+      // If the lane cannot be freed, its lease ends by itself.
       this.#lose(group, "its lease is renewed no more");
       logFailure(log, "engine.lanes_failed")(error);
     } finally {

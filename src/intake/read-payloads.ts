@@ -2,7 +2,7 @@ import type { Json } from "../core/json.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { readRequest } from "./read/read-request.ts";
 
-/** As `translateRequest` gives them, without the facts. The body is read at once. Undefined: no payload. */
+/** The payloads that `translateRequest` would give, without reading facts. The body is read at once. Undefined: no payload. */
 export function readPayloads(body: Uint8Array, contentType: string | undefined): (item: number) => Json | undefined {
   const request = readRequest(body, contentType).content();
   if (request.kind === "single") {

@@ -133,7 +133,7 @@ export class RoutingLoop {
     if (!isMore) await clock.sleep(pollMs - restMs, this.#waiting.signal);
   }
 
-  /** Both directions count, since the clock may have been set back. */
+  /** Takes the distance in both directions, since the clock may have been set back. */
   #isListDue(ms: number): boolean {
     return Math.abs(this.deps.clock.now() - this.#listedAllAt) >= ms;
   }

@@ -2,7 +2,7 @@ import type { AlertQuery } from "../core/ports/alert-log.ts";
 import { inOrder, listedColumns, mostOfRun } from "./log-entries.ts";
 import type { Add, Dialect } from "./tx.ts";
 
-/** What the filters of a list mean for an alert `a` and a delivery `d`. Each database decides which index to read. */
+/* What the filters of a list mean for an alert `a` and a delivery `d`. Each database decides which index to read. */
 
 export const farthest = 9_000_000_000_000_000;
 

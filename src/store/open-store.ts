@@ -53,7 +53,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   }
 }
 
-/** A restarted process takes over its former work by this name. It has the machine's name, as folders may be copied. */
+/** The id of the folder's relay. After a restart the relay takes over its former alerts and lanes at once. */
 async function readOrMakeId(dataDir: string): Promise<string> {
   const path = join(dataDir, "relay-id");
   const kept = (await readText(path))?.trim() ?? "";

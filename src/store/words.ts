@@ -31,7 +31,7 @@ export function wordsOf(driver: DriverName) {
     forKeyShare: say("", "FOR KEY SHARE"),
     /** Ends a SELECT of rows to change. They are locked in one order, so that no two relays wait for each other. */
     forUpdate: (order: string) => say("", `ORDER BY ${order} FOR NO KEY UPDATE`),
-    /** The same for rows to remove. Rows that another transaction has locked are left out. */
+    /** Ends a SELECT of rows to remove. Rows that another transaction has locked are left out. */
     forRemoval: (order: string) => say("", `ORDER BY ${order} FOR UPDATE SKIP LOCKED`),
     /** A query of the `seq` of the alerts that changed last. A reader that follows the log continues after them. */
     lastChanged: say(

@@ -33,7 +33,7 @@ export interface ReadingJournal {
   write(alertSeqs: readonly number[]): void;
 }
 
-/** The same for bodies that are read before they are stored. */
+/** The note of a body that is read before it is stored. */
 export interface ArrivalJournal {
   /** Notes that only this body is being read. Never throws. */
   noteArrival(body: Uint8Array): void;

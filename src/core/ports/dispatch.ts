@@ -77,7 +77,7 @@ export interface ShownAlert extends Omit<Alert, "seq"> {
 export interface ResendCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
-  /** Only recipients without the alert get it: they replace an address that is gone. */
+  /** The failed delivery's address is gone: only present recipients without the alert get it. */
   onlyNew: boolean;
   /** Makes nothing for this delivery: the release of another one shows its alert too. */
   toldBy?: number;
@@ -144,7 +144,7 @@ export interface Dispatch {
   listByKeys(destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]>;
   /** When the next waiting delivery becomes due. */
   nextDueAt(destination: string): Promise<number | undefined>;
-  /** Held deliveries that are due for this recipient and group. Without a group: at the end of quiet hours. */
+  /** Counts held deliveries that are due for this recipient and group. Empty group: those that quiet hours have held. */
   countDueTogether(destination: string, recipient: string, group: string | undefined, now: number): Promise<number>;
   /** Returns the deliveries that could still be claimed, with their facts, in the order asked. Saves the paces. */
   claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): Promise<ClaimedDelivery[] | "lost">;

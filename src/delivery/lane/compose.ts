@@ -34,7 +34,7 @@ export interface MessageSource
   payload?: Json;
 }
 
-/** For the first message of an alert, without a lane. */
+/** The source of an alert's first message, for callers without a lane. */
 export function firstSource(
   { id, seq, origin, receivedAt, facts }: Alert,
   more: Pick<MessageSource, "purpose" | "payload"> & Partial<MessageSource>,

@@ -79,7 +79,10 @@ interface Work {
   paces: PaceRecord[];
 }
 
-/** What follows a step: the claim is settled (or given back), the next step, or the plan for an impossible step. */
+/**
+ * What follows a step. `settled`: nothing, the claim is settled or given back. `impossible`: the last step was an edit that could
+ * not be made.
+ */
 type Course = "settled" | "next" | "impossible";
 
 /** The call as the attempt log shows it. */

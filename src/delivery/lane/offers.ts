@@ -104,7 +104,7 @@ export class Offers {
     if (this.#count === 0) this.#noteNone();
   }
 
-  /** Resolves when no offer is open and its claims are handed on. The next holder would take such a claim for a call. */
+  /** Resolves when no offer is open and its claims are handed on. The next holder would take a claim here for a running call. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#noteNone = resolve;

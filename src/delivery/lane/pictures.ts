@@ -42,7 +42,7 @@ const lookEveryMs = 50;
 /** After these refusals in a row, or one request to call later, no picture is tried for `restMs`. */
 const mostRefusals = 3;
 const restMs = 10 * minuteMs;
-/** Before each try to write a text again that crossed with a picture. */
+/** The wait before each try to write a text again whose call has crossed with a picture's. */
 const restoreWaitsMs = [0, 2_000, 10_000, 30_000];
 
 interface Job {

@@ -96,7 +96,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
       try {
         for (const token of inherited.keys()) strike(token, inherited);
       } catch (error) {
-        // No claim has such a token any more.
+        // The inherited claims are all settled, so a token that was left in the file does no harm.
         onFault(error as Error);
       }
     },

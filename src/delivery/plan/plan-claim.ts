@@ -111,7 +111,7 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-/** The delivery itself. A resolving alert may have to wait for another delivery: then that one, if it is due. */
+/** The delivery, or the one that must go before it. Empty: that one is not due yet. */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],

@@ -148,7 +148,7 @@ export class BodyRoom {
   }
 }
 
-/** The room that each network or hook holds, and which hold too much. Kept, since adding up 20,000 bodies takes milliseconds. */
+/** How much room each network or hook holds. The sums are kept: adding up 20,000 bodies takes milliseconds. */
 class Shares {
   readonly tooMuch = new Set<string>();
   readonly #held = new Map<string, number>();

@@ -2,7 +2,7 @@ import { withTimeLimit } from "./time-limit.ts";
 
 export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" | "body"> {
   timeoutMs: number;
-  /** Reading stops there. */
+  /** A longer answer is not read to its end. */
   maxBytes: number;
   signal?: AbortSignal;
   /** Default: the built-in one. */

@@ -34,7 +34,7 @@ export function startTimeLimit(timeoutMs: number, outer?: AbortSignal) {
   };
 }
 
-/** Runs with such a signal, and clears it afterwards. */
+/** Runs work with the signal of `startTimeLimit`, and clears the limit afterwards. */
 export async function withTimeLimit<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,

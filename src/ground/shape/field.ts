@@ -106,7 +106,7 @@ export function acrossOptions<T>(
   return check;
 }
 
-/** In such a check: refuses the value at a place, or the option's name. */
+/** For `acrossOptions`: refuses the value at a place, or the option's name. */
 export function refuseAt(
   context: Pick<z.core.ParsePayload, "issues" | "value">,
   path: (string | number)[],

@@ -103,7 +103,7 @@ export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHea
   return id !== "" && rules.some(({ type }) => type === "standard-webhooks") ? `webhook-id:${id}` : undefined;
 }
 
-/** Finds another time in an id. As `id.time.body` is signed, a stranger could move a body's beginning into the id. */
+/** Finds a time inside an id. The signed text is `id.time.body`: a stranger could move the body's beginning into the id. */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
 
 /** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…` over the time, a dot and the body. */

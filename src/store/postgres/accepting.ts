@@ -32,7 +32,7 @@ export interface AcceptingOptions {
   onAccepted?(): void;
 }
 
-/** Requests that come together share a transaction. It writes only when the one before is committing, so rows are in order. */
+/** Requests that come together share a transaction. Each writes only when the one before commits, so rows are in order. */
 export function createAccepting(database: Database, options: AcceptingOptions) {
   const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();

@@ -10,8 +10,8 @@ import { postgresDialect } from "./tx.ts";
  * the changes of younger ones are listed, and the cursor remembers the older one. A reader that continues from the cursor gets
  * its changes after its commit. Nothing is skipped, and no slow transaction delays the rest.
  *
- * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction. That is written as its distance
- * below, in base 36, and `.` with the alert up to which its changes were listed, if some were.
+ * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction as its distance below, in base 36. If
+ * some changes of a passed transaction were listed, `.` and the last listed alert follow it.
  */
 interface Place {
   /** The last listed change's. */

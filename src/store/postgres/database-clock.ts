@@ -24,7 +24,7 @@ export class DatabaseClock {
     const { machine, onCorrected } = this.deps;
     const askedAt = machine();
     const databaseAt = await ask();
-    // The database read its clock at some moment between the two. A process that was frozen meanwhile learns nothing.
+    // The database read its clock between question and answer. After a long freeze of this process that says nothing.
     const [least, most] = [databaseAt - machine() - slackMs, databaseAt - askedAt + slackMs];
     const fits = (ms: number) => ms >= least && ms <= most;
     if (fits(this.#aheadMs)) return;

@@ -22,7 +22,7 @@ export interface NoticesDeps {
 const channel = "tocsin";
 /** Commits within this time reach the other relays in one message. */
 const tellEveryMs = 20;
-/** The same interval for changes that only pages wait for. */
+/** Commits that only pages wait for share a message for longer. */
 const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes and more. */
 const mostBytes = 7_500;

@@ -39,7 +39,7 @@ export function createStepCounter(read: Pick<Reading, "query" | "row">): StepCou
   }
 
   return {
-    // Includes the steps whose counts are kept.
+    // Large enough to include the steps whose counts are kept.
     first: 4,
     growth: 4,
 

@@ -147,9 +147,9 @@ export function createRouting(
   }
 
   /**
-   * Notes this process as the reader, before the alerts are read. Alerts that it has accepted itself are not noted, so the usual
-   * way costs nothing. An alert that kills every reader then ends one process more.
-   * @returns the alerts whose former reader runs no more. A reader that runs again after a freeze was not killed by them. When
+   * Notes this process as the reader, before the alerts are read. Alerts that it has accepted itself are not noted, which saves a
+   * write in the usual case. An alert that kills every reader may therefore end one process more.
+   * @returns the alerts whose former reader has ended. A reader that runs again after a freeze was not killed by them. When
    * several relays list an alert, one gets it, or one death would count twice
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {

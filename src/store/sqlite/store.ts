@@ -17,7 +17,7 @@ export interface StoreDriver extends Signals, Required<Pick<Administration, "hea
   maintain(now: number): Promise<Maintenance>;
 }
 
-/** Short queries of delivery and of a start. All others go to the reading connection, where a search delays no alert. */
+/** Methods of the writing connection. What people read goes to the other one, so that a long search delays no alert. */
 const onWriter = [
   "acceptRequest",
   "listUnrouted",
@@ -47,7 +47,7 @@ type Transacted =
   | (typeof onReader)[number]
   | Exclude<SharedName, "forgetOld" | "removeExpiredKeys">;
 
-/** The first question to the reading thread starts it (0.1 s, 14 MiB). The payload of a single alert should not wait for that. */
+/** Up to this many payloads are read without the reading thread, whose start costs 0.1 s and 14 MiB. */
 const few = 4;
 const asksForMany = ([of]: unknown[]) => Array.isArray(of) && of.length > few;
 

@@ -54,7 +54,7 @@ function statementsOf(sql: Dialect) {
   );
   const picked = `d.seq ${sql.isOneOf(":seqs")} AND d.state = 'held'`;
   const isEnd = (alert: string) => `${sql.statusOf(alert)} = 'resolved'`;
-  // An end of its key followed. If the delivery is an end itself, the following one must go to the same chat.
+  // An alert that ends the key followed. If the delivery is itself of an end, the later end must go to the same chat.
   const isFollowed = `EXISTS (
     SELECT 1 FROM alerts f WHERE f.alert_key = a.alert_key AND f.seq > a.seq AND f.repeat_of IS NULL AND f.routed_at IS NOT NULL
       AND ${isEnd("f")} AND (${sql.statusOf("a")} <> 'resolved' OR EXISTS (

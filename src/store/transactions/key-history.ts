@@ -19,7 +19,7 @@ interface SomeEvents {
 
 /** Bytes of facts that are read at once, in a millisecond or two. */
 const mostBytes = 192 * 1024;
-/** The same for a page of keys. */
+/** The limit for a page of keys. */
 const mostBytesOfPage = 2 * 1024 * 1024;
 const farthest = 9_000_000_000_000_000;
 

@@ -87,7 +87,7 @@ export function createOverMutes(sql: Dialect) {
   };
 }
 
-/** With place 0: the worst of all, whether it is over or not. */
+/** Place 0 has the worst alert of all, whether its key is over or not. */
 type LatestRow = Pick<Row<"alerts">, "id" | "seq" | "origin" | "received_at"> &
   Record<"destination" | "facts", string> & { place: number };
 

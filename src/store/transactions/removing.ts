@@ -14,7 +14,7 @@ const threadsPerAlert = 2;
 /** A thread of an earlier version may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
-/** Whether a name is that of routes that are kept for alerts, see `createKeptRoutes`. */
+/** The condition that a state's name is one of kept routes, see `createKeptRoutes`. */
 const areRoutes = "name >= 'routes:' AND name < 'routes;'";
 /** How long routes outlive their last use, which is noted every hour by clocks that may differ. */
 const routesOutliveMs = 86_400_000;

@@ -87,7 +87,7 @@ export function createRinging(sql: Dialect) {
                 });
           const [ended] = await Promise.all([
             end(desk.former.filter((one) => !desk.isOwn(one))),
-            // These change in any case.
+            // Alerts that this transaction has judged change in any case.
             end(desk.former.filter(desk.isOwn)),
             rings.save(tx, [...desk.judged.values()]),
           ]);

@@ -9,7 +9,7 @@ import type { TransactionContext } from "./context.ts";
 /** The alerts with problems, from `?1` on and below `?2`, up to a limit. */
 export const countProblems = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted})`;
-/** The same, and how many of them have the severity `?3`. */
+/** Like `countProblems`, and how many of them have the severity `?3`. */
 export const countProblemsOf = (sql: Dialect) =>
   `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted}) p
      CROSS JOIN alerts a ON a.seq = p.seq WHERE +a.severity = ?3`;
