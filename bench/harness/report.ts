@@ -11,7 +11,7 @@ export interface Run {
   rounds: number;
   scenarios: string[];
   report: Report;
-  /** Scenarios that ran again, or only, by themselves. */
+  /** Runs of single scenarios that replace or complete the figures. */
   repeats?: Omit<Run, "report">[];
 }
 

@@ -93,7 +93,7 @@ export function buildInhibit(values: unknown, problems: ProblemList): Inhibition
   });
 }
 
-/** A higher percentage is a slip: no value returns by as much. */
+/** A higher percentage is a mistake: no value returns by as much. */
 const mostPercent = 1000;
 
 /** `5%` or `0.5`, in the unit of the values. */

@@ -47,8 +47,8 @@ export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "r
 }
 
 /**
- * A slip in the name of an unset variable is a mistake when it begins as only ours do. Otherwise it is a warning, since
- * other programs share the environment.
+ * A variable whose name is nearly that of an unset one is a mistake when it begins as only ours do. Otherwise it is a
+ * warning, since other programs share the environment.
  */
 export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
   for (const name of Object.keys(env).sort()) {
@@ -81,7 +81,7 @@ function adviseOn(meant: string): string {
     : `did you mean ${meant}?`;
 }
 
-/** Finds a known name that the slip mostly keeps: `EMAIL_TOKEN` is no slip for `EMAIL_TO`. */
+/** Finds the known name that keeps most of this one: `EMAIL_TOKEN` is no misspelt `EMAIL_TO`. */
 function findSlip(name: string): string | undefined {
   if (name.length > 40) return undefined;
   const near = suggest(name, targets, 2);

@@ -10,7 +10,7 @@ import { howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The source for reading, for the search for slips, for `docs/reference.md` and for `.env.example`. */
+/** The source for reading, for the search for misspelt names, for `docs/reference.md` and for `.env.example`. */
 export interface Variable {
   says: string;
   /** Turns the text into the value, or into a `Refusal`. Absent: the text is the value, or a vendor reads it. */
@@ -22,7 +22,7 @@ export interface Variable {
   secret?: true;
   /** The text after `NAME=` in `.env.example`. Empty: a line to fill in. Absent: not in that file. */
   example?: string;
-  /** The name is short, or other programs use it too, so slips are not compared with it. */
+  /** The name is short, or other programs use it too, so misspelt names are not compared with it. */
   isCommon?: true;
 }
 

@@ -36,7 +36,7 @@ export class KeptAlerts {
   readonly oldestOf: number[] = [];
   /** The next newer alert of its key, or -1. */
   readonly nextOf = new Int32Array(mostKept);
-  /** Where its visits begin among those of all alerts. */
+  /** For each alert: where its visits begin among those of all alerts. */
   readonly firstVisitOf = new Int32Array(mostKept + 1);
   readonly #ids: string[] = [];
   readonly #numberOfKey = new Map<string, number>();
@@ -77,7 +77,7 @@ export class KeptAlerts {
     };
   }
 
-  /** For each key 1 where one of its visits is asked for. */
+  /** 1 for each key with a visit that is asked for. */
   keysWith(isAsked: (visit: Visit) => boolean): Uint8Array {
     const keys = new Uint8Array(this.keys.length);
     for (const [alert, visits] of this.visits.entries())

@@ -12,7 +12,7 @@ export interface RelaysDeps {
   isAlone: boolean;
 }
 
-/** A relay reports every three seconds. After fifteen without a report others take its lanes over and hide it. */
+/** A relay without a report for this long (usual: 3 s) is shown as not heard of. After 15 s others take over. */
 const unheardAfterMs = 8_000;
 
 /** This relay first, then by name and start. */

@@ -19,7 +19,7 @@ export function createOwnReport(config: Config, { relayId, port, door, spool, cl
       configuration: hashOf(config),
       startedAt: clock.now(),
     },
-    /** The state at the former report: leases wait for a report, so it waits for nothing. */
+    /** The state as the former report's look found it: leases wait for a report, so it waits for nothing. */
     report(): RelayReport {
       void look();
       const { ready, reasons } = last;

@@ -87,7 +87,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
   throw failed.signal.reason;
 }
 
-/** @returns waits for the next configuration to take over. Undefined: the relay is to end */
+/** @returns a function that waits for a configuration to take over. Undefined: the relay is to end */
 function followFile(
   file: FileInForce,
   ended: AbortSignal,

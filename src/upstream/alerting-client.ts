@@ -202,7 +202,7 @@ function readLoosely(account: Record<string, unknown>): AccountReading {
   };
 }
 
-/** Ids and names are shorter, and people see them. */
+/** No real id or name is longer. People see these texts. */
 const longestText = 300;
 
 function textOrNothing(value: unknown): string | undefined {

@@ -130,7 +130,7 @@ export interface SecretUrlDestination extends Destination {
   allowInternal: string[];
 }
 
-/** The common part of vendors with such destinations. */
+/** The common part of vendors whose destinations have a secret address. */
 export function secretUrlVendor<T extends string>(type: T) {
   return {
     type,

@@ -20,9 +20,8 @@ const jumpMs = 60_000;
 const youngestRemovedMs = 3_600_000;
 
 /**
- * The longest step. Alerts wait for it, so it is short while alerts come in. A longer step writes fewer pages for each
- * removed alert. Half of these lengths is too short. `behind`: small steps are slower than a flood. `alone`: no alerts
- * come in.
+ * The longest step, milliseconds. Alerts wait for it, so it is short while alerts come in. A longer step writes fewer
+ * pages for each removed alert. `behind`: small steps are slower than a flood. `alone`: no alerts come in.
  */
 const longestStepMs = { usual: 1, behind: 2, alone: 10 };
 const leastLimit = 4;

@@ -60,7 +60,7 @@ async function keepDatabase(context: CliContext, serverUrl: string): Promise<voi
 
 async function keepServer(context: CliContext): Promise<void> {
   const account = await findAccount();
-  // Resolved: the server may reach it by another path, as another user.
+  // Without symbolic links: the server may reach it by another path, as another user.
   const folder = await mkdtemp(join(await realpath(tmpdir()), "tocsin-demo-postgres-"));
   let server: ChildProcess | undefined;
   try {

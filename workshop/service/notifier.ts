@@ -10,7 +10,7 @@ import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxS
 
 const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 
-/** Finished notifications in the log. */
+/** The most finished notifications in the log. */
 const keptNotifications = 1000;
 
 /**

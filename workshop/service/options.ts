@@ -21,11 +21,11 @@ const defaults = {
   telegramApiRoot: "https://api.telegram.org",
   /** Requests for each route and key in a minute before 429. */
   requestsPerMinute: 6000,
-  /** Attempts for each notification. 1 means no retry. */
+  /** The most attempts for each notification. 1 means no retry. */
   deliveryAttempts: 8,
   /** The time limit of an attempt, milliseconds of the wall clock. */
   deliveryTimeoutMs: 10_000,
-  /** Attempts at once for each output of each account. */
+  /** The most attempts at once for each output of each account. */
   deliveryConcurrency: 16,
   /** The unit of every Unix timestamp, which the interface does not document. */
   timestampUnit: "seconds" as "seconds" | "milliseconds",

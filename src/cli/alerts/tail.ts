@@ -105,7 +105,7 @@ function whatCame(alert: AlertView): Cell {
   return say`${urgencyCell(word)}${{ words: space }}  ${wordsOf(alert)}${amount !== "" && `  ${amount}`}`;
 }
 
-/** A try this long after the alert came is late, and is shown before the end. */
+/** A delivery that is due this long after the alert came is late, and is shown before it ends. */
 const lateMs = 60_000;
 
 /** News are an end everywhere, a failure or a late delivery. The last two do not wait for other deliveries. */

@@ -74,7 +74,7 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
   if (fault?.isOfUser)
     return [warning(check, fault.message, "run this as the user of the relay, or give that user the folder")];
   if (fault !== undefined) return [problem(check, fault.message, "set SPOOL_DIR to a folder that can be written")];
-  // The spool needs the library of SQLite. Doctor has to run without it, to report that it is missing.
+  // Loaded here, since the spool needs the library of SQLite, and Doctor must run without it to report its absence.
   const { countSpooled } = await import("../../store/spool/spool-file.ts");
   const { requests, bytes } = countSpooled(dir);
   if (requests === 0) return [ok(check, `${dir} can be written, and nothing waits there`)];

@@ -141,7 +141,7 @@ export interface Difference {
   unexpected: string[];
 }
 
-/** @throws AppError `usage` for a destination that is not configured: a slip, which no alert could ever reach. */
+/** @throws AppError `usage` for a destination that is not configured: no alert could ever reach it. */
 export function readExpected(names: readonly string[], configured: readonly string[]): string[] {
   if (names.length === 1 && names[0] === nobody && !configured.includes(nobody)) return [];
   const unknown = names.find((name) => !configured.includes(name));

@@ -15,7 +15,7 @@ export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends 
   ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<S>;
   /** For people. An option `--all` opens the folded parts of a panel. */
   show(said: S, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
-  /** The document of `--json` in place of `answer`, which is as the API gives it. */
+  /** The document of `--json`, made from the API's `answer`. Default: `answer` itself. */
   json?(answer: Partial<Written<N>>, said: S): object;
   /** The bytes of the option `--raw`. Absent: the option does not exist. */
   body?(said: S): Promise<Buffer>;

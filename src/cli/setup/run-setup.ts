@@ -55,7 +55,7 @@ export interface Run {
   options: SetupOptions;
   context: CliContext;
   output: Output;
-  /** For a source: its hook's secret replaces the account's. */
+  /** Where setup is for a source, its hook's secret stands in place of the account's. */
   config: Config;
   names: AccountNames;
   client: AlertingClient;
@@ -124,7 +124,7 @@ async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
 
 async function performOnRecord(run: Run): Promise<void> {
   const { progress, interrupted, startedAt } = run;
-  // An earlier run is remembered until its result is reported and its test is sent.
+  // The record of an earlier run stays until its result is reported and its test is sent.
   const isOpen = interrupted?.account === "unknown" || interrupted?.account === "new";
   if (!isOpen) await progress.write({ step: "checking", startedAt });
   try {

@@ -31,7 +31,7 @@ export interface CliContext {
   startApart(args: readonly string[], place: { cwd: string; env: Readonly<Record<string, string>> }): ChildProcess;
   /** The end of the parent process now counts as a signal to stop. SIGHUP is left to the parent: both get it. */
   endWithParent(): void;
-  /** Sends an event `message` to the process that called one of them. Does nothing where there is none. */
+  /** Sends an event `message` to the process that started this one. Does nothing where that left no channel. */
   tellParent(message: object): void;
   /** Calls the listener at each SIGHUP. Only the SIGHUP of a closed terminal still stops the command. */
   onHangUp(listener: () => void): void;

@@ -121,7 +121,7 @@ function drawMessage(text: string, { width, all }: Pen): string[] {
   return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
 
-/** Columns for names: the longest name sets the width for all lines. */
+/** The most columns for names: the longest name sets the width for all lines. */
 const widestName = 40;
 
 const nameOf = ({ name }: Card, pen: Pen) => fitText(stripVTControlCharacters(write(name, pen)), widestName);

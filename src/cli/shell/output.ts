@@ -114,7 +114,7 @@ function createProgressLine({ stderr, isTty, columns = 80 }: CliContext) {
   };
   return {
     update: (text: string) => rewrite(fitText(terminalText(text), columns - 1)),
-    /** Called at the end of the wait, also after a failure. */
+    /** Must be called at the end of the wait, also after a failure. */
     clear: () => rewrite(""),
   };
 }

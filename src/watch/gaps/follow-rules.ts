@@ -168,7 +168,7 @@ export function createReasons() {
       if (!isFirst) group.rank = group.crossings;
       groups.set(why, group);
     },
-    /** After the first ones the reasons follow by the number of crossings that they leave open. */
+    /** The reasons with `isFirst` come first, the others by the number of crossings that they leave open. */
     list(): UnknownGap[] {
       return [...groups]
         .sort(([, a], [, b]) => b.rank - a.rank)

@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import type { JSX } from "hono/jsx/jsx-runtime";
 import { RecentMap } from "../../ground/recent-map.ts";
 
-/** Kept parts of each component, and the longest input of one part: some megabytes at most. */
+/** The most kept parts of each component, and the longest input of one part: some megabytes together. */
 const mostKept = 500;
 const longestInput = 10_000;
 

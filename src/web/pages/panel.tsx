@@ -301,7 +301,7 @@ function Link({ to, children }: PropsWithChildren<{ to: string }>) {
   );
 }
 
-/** The last lines are shown. */
+/** The most lines in sight: the last ones. The others are folded away. */
 const mostLines = 6;
 
 function Lines({ lines }: { lines: Child[] }) {
