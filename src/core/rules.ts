@@ -238,7 +238,7 @@ export interface Decision {
   routes?: string;
 }
 
-/** Whether no route was tried, since another alert's message shows this one. An end shown earlier has a destination. */
+/** Whether no route was tried, since another alert's message shows this one. A decision on a repeated end has a destination. */
 export function isShownByOther(decisions: readonly Pick<Decision, "result" | "destination">[]): boolean {
   return decisions.some(({ result, destination }) => result === "contained" && destination === undefined);
 }

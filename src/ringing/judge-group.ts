@@ -83,10 +83,7 @@ export function noteCause(
   return { firing: { ...others, [alertKey]: one }, held };
 }
 
-/**
- * Ends the causes that an alert's key or id names. The held alerts of a name without any cause left go out. Those that
- * another cause holds too wait for that one. Pure.
- */
+/** Ends the causes that an alert's key or id names. Held alerts that no other cause holds then go out. Pure. */
 export function endCauses(
   known: Causes,
   at: number,

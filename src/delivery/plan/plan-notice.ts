@@ -10,7 +10,7 @@ import { explainReason } from "./explain-reason.ts";
 
 /** A notice about a destination or an account, with the state to remember. */
 export interface DueNotice {
-  /** Absent: people had no notice that it was bad, so they need none that it is over. */
+  /** Absent: people had no notice that the destination was bad, so they need none that it works again. */
   says?: "worse" | "better";
   notice: NonNullable<DestinationStatus["notice"]>;
 }

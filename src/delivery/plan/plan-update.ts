@@ -68,7 +68,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   return [(can.edits && mayEdit ? editOf(thread) : undefined) ?? answer];
 }
 
-/** Only changes a message, without a sound. For a cause that went out in a digest, the first held alert begins one. */
+/** Only changes a message, without a sound. For a cause that went out in a digest, the first held alert begins a message. */
 function planCount(input: UpdateInput): UpdateStep[] {
   const { thread, can, isOfCause = false } = input;
   if (thread === undefined && isOfCause && can.edits) return [{ action: "send" }];

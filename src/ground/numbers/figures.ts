@@ -33,7 +33,7 @@ export class Histogram {
     this.bounds = bounds;
   }
 
-  /** Adds an empty distribution. Prometheus misses the first value of a series that appears with it. */
+  /** Adds an empty distribution, since Prometheus misses the first value of a series that appears with its first value. */
   expect(labels: Labels): Distribution {
     const key = JSON.stringify(labels);
     const known = this.#distributions.get(key);

@@ -112,7 +112,7 @@ export function createAdministering(
     },
 
     async maintain(now, stop) {
-      // First: an index that cannot be written must not prevent it.
+      // Housekeeping comes first: an index that cannot be written must not prevent it.
       const done = await keepHouse(now, stop);
       await indexAlerts(database, stop);
       return done;

@@ -35,8 +35,7 @@ const busy = () =>
 /**
  * A pool of connections. While the server is away, it is tried at growing intervals, and callers in between are refused at once.
  * When the server gives fewer connections than the pool may have, the pool works with those.
- * @param other another pool for the time in which the server gives this one no connection. Set for the pool for what people read.
- * Default: none, and the server then counts as away
+ * @param other gives a connection when the server gives this pool none. Default: the server then counts as away
  */
 export function createPool(
   settings: pg.PoolConfig & { max: number },

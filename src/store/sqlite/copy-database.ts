@@ -10,7 +10,7 @@ const pagesPerTurn = 1024;
 /**
  * A consistent copy of a database that is in use: copied page by page, checked, fsynced, then named. Only its owner can read it.
  *
- * It reads in one read transaction of a connection of its own. Without that, a copy starts again with every commit of others, and
+ * The copy reads in one read transaction of its own connection. Without that, it starts again with every commit of others, and
  * never ends under steady writing (sqlite.org/c3ref/backup_finish.html).
  * @throws AppError `conflict` when a file has that name, `invalid_request` when its folder is missing.
  */

@@ -95,7 +95,7 @@ export function createStore({ write, read, maintain, ...driver }: StoreDriver): 
       maintainedAt ??= now;
       const isDue = now - maintainedAt >= maintainEveryMs;
       if (isDue) maintainedAt = now;
-      // First: a search index that cannot be written must not prevent it.
+      // Housekeeping comes first: a search index that cannot be written must not prevent it.
       const done = isDue ? await maintain(now) : undefined;
       while (isDue && !stop?.aborted && (await write("forgetOld", [now])));
       await indexAlerts(stop);

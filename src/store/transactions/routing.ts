@@ -135,7 +135,7 @@ export function createRouting(
       lookUpGroups(tx, judged),
       find(),
       lookUpEnds(tx, records),
-      // Read after the locks of ends, which making a mute "until it is over" takes as well.
+      // Read once the locks of ends are taken: making a mute "until it is over" takes them too.
       lookUpMutes(tx, records),
     ]);
     const plan = (records: readonly RoutingRecord[], unrouted: Map<number, Unrouted>): Planned => {
