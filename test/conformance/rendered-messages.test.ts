@@ -30,10 +30,7 @@ function alertOf(seq: number, text: string, fieldCount = 0): Alert {
       text,
       link: "https://desk.example/a?b=c&d=e",
       alertKey: `k${seq}`,
-      fields: Array.from({ length: fieldCount }, (_, index) => ({
-        name: `field ${index}`,
-        value: text.slice(0, 500),
-      })),
+      fields: Array.from({ length: fieldCount }, (_, index) => ({ name: `field ${index}`, value: text.slice(0, 500) })),
       notes: [],
     },
   };

@@ -328,12 +328,7 @@ export async function writeHistory(store: Store, now: number, at: (ms: number) =
   await mute("migration", now - 9 * hour, now - 7 * hour, [{ field: "token", condition: { matches: "^0x" } }]);
   for (const [index, why] of (["wrong_signature", "no_signature", "wrong_address"] as const).entries())
     await store.recordRefused({
-      ...{
-        id: named(`refused ${index + 1}`),
-        source: "forge",
-        receivedAt: now - (20 - index) * minute,
-        reason: why,
-      },
+      ...{ id: named(`refused ${index + 1}`), source: "forge", receivedAt: now - (20 - index) * minute, reason: why },
       ...{
         detail: `what was sent: ${why}`,
         address: `203.0.113.${index}`,

@@ -65,9 +65,7 @@ describe("whatever the body is", () => {
 });
 
 it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
-  const world = await createJourneyWorld({
-    yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n",
-  });
+  const world = await createJourneyWorld({ yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n" });
   const proxy = await createSwitchableProxy(world.chat.url);
   await proxy.down();
   const relay = await world.start({ TELEGRAM_API_ROOT: proxy.url });

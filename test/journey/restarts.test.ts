@@ -87,7 +87,5 @@ async function startTail({ dataDir }: JourneyWorld, url: string) {
   // It says so when the stream is open and the log has been read.
   await once(child.stderr ?? child, "data");
   child.stderr?.resume();
-  return {
-    seen: () => [...new Set([...text.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))],
-  };
+  return { seen: () => [...new Set([...text.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))] };
 }

@@ -184,11 +184,7 @@ async function lookAtHttp(relay: RelayProcess, id: string, places: Places): Prom
   const paths = (await createWebFixture()).web.routes
     .filter((route) => route.startsWith("GET ") && route !== "GET /api/stream")
     .map((route) => route.slice("GET ".length).replace("/:id", `/${id}`).replace("/:file", "/none"));
-  const readers: Record<string, Record<string, string>> = {
-    administrator: asAdmin,
-    reader: { cookie },
-    stranger: {},
-  };
+  const readers: Record<string, Record<string, string>> = { administrator: asAdmin, reader: { cookie }, stranger: {} };
   for (const path of [...paths, "/?q=GHO", "/?state=failed", "/no-such-page", `/api/alerts/none`]) {
     for (const [who, headers] of Object.entries(readers)) {
       const response = await fetch(`${relay.url}${path}`, { headers, redirect: "manual" });

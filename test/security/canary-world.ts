@@ -64,10 +64,7 @@ const behaviours: Record<string, Behaviour> = {
   refuses: { kind: "answer", answer: repeatIn(401) },
   rejects: { kind: "answer", answer: repeatIn(400) },
   fails: { kind: "answer", answer: repeatIn(500) },
-  limits: {
-    kind: "answer",
-    answer: (request) => ({ ...repeatIn(429)(request), headers: { "retry-after": "600" } }),
-  },
+  limits: { kind: "answer", answer: (request) => ({ ...repeatIn(429)(request), headers: { "retry-after": "600" } }) },
   redirects: { kind: "answer", answer: redirectElsewhere },
   accepts: { kind: "answer", answer: repeatIn(200) },
   hangs: { kind: "take_then_hang" },

@@ -46,10 +46,7 @@ export const bodies: Record<string, (unit: string, size: number) => string> = {
       alerts: Array.from({ length: Math.min(1_000, size / 64) }, () => ({})),
     }),
   "a message of a chat": (unit, size) =>
-    JSON.stringify({
-      text: unit,
-      attachments: Array.from({ length: size / 64 }, () => ({ title: unit, text: unit })),
-    }),
+    JSON.stringify({ text: unit, attachments: Array.from({ length: size / 64 }, () => ({ title: unit, text: unit })) }),
   lines: (unit, size) => fill(`title: ${unit}\n`, "", "", size),
   "a form": (unit, size) => fill(`a=${encodeURIComponent(unit.toWellFormed())}&`, "title=", "", size),
   "a multipart": (unit, size) =>
