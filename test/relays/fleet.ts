@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { openBalancer } from "../../workshop/demo/balancer.ts";
 import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { type Balancer, createBalancer } from "./balancer.ts";
 import { danceCauses, danceDestination, danceRoutes } from "./dance.ts";
 import { botToken, chats, danceToken, type Receivers } from "./receivers.ts";
 import { pause, type Scope } from "./scope.ts";
@@ -47,7 +47,7 @@ export interface Version {
 /** Relays on one PostgreSQL behind a balancer, each over a way to the database that can be made to fail. */
 export interface Fleet {
   members: Member[];
-  balancer: Balancer;
+  balancer: { url: string; ready(): string[] };
   postgres: PostgresServer;
   hookUrl: string;
   start(member: Member, version?: Version): Promise<void>;
@@ -104,7 +104,9 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
   });
   const postgres = await startPostgresServer();
   scope.atEnd(postgres.end);
-  const balancer = await createBalancer(scope);
+  const balancer = await openBalancer(0);
+  scope.atEnd(balancer.close);
+  const balancerUrl = `http://127.0.0.1:${balancer.port}`;
   const members: Member[] = [];
   const logs = new Map<Member, (() => string)[]>();
   for (const index of clocksAheadMs.keys()) {
@@ -119,9 +121,9 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
 
   const fleet: Fleet = {
     members,
-    balancer,
+    balancer: { url: balancerUrl, ready: balancer.ready },
     postgres,
-    hookUrl: `${balancer.url}/hooks/${webhookSecret}`,
+    hookUrl: `${balancerUrl}/hooks/${webhookSecret}`,
     async start(member, { configuration = 0, bin: started = bin } = {}) {
       const index = members.indexOf(member);
       const env = {
@@ -143,7 +145,8 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
         }
       }
       logs.set(member, [...(logs.get(member) ?? []), member.process.log]);
-      balancer.setRelay(member.name, member.process.url);
+      const { url, process } = member.process;
+      balancer.put({ name: member.name, port: Number(new URL(url).port), pid: process.pid ?? 0 });
     },
     async kill(member) {
       await member.process?.kill();
