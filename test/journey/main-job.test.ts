@@ -1,6 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createJourneyWorld, deskChat, mailAddress, opsChat, waitForState } from "../support/journey-world.ts";
-import type { RelayProcess } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 const alert = {
@@ -37,33 +36,6 @@ it("an alert that comes in by webhook goes to every chat and mailbox, and the AP
   expect(await relay.stop()).toBe(0);
 });
 
-describe("whatever the body is", () => {
-  const bodies: [body: string | Uint8Array, contentType: string | undefined, text: RegExp][] = [
-    ['{"title":"Pool drained","value":1.10}', "application/json", /Pool drained[\s\S]*1\.10/],
-    ["BTC crossed 100k\nmore below", "text/plain", /BTC crossed 100k/],
-    ["title=Funding+rate&value=0.05", "application/x-www-form-urlencoded", /Funding rate[\s\S]*0\.05/],
-    ['{"title":"Half an al', "application/json", /Half an al/],
-    ["", undefined, /Alert \(empty body\)/],
-    [JSON.stringify({ title: "Very long", text: "x".repeat(1024 * 1024 - 40) }), "application/json", /Very long/],
-    [new Uint8Array([0, 255, 254, 1, 2, 3, 128]), "application/octet-stream", /binary body: data, 7 bytes/],
-  ];
-  it("ends in a message that a person can read, but for what is too large or compressed, which is refused", async () => {
-    const world = await createJourneyWorld();
-    const relay = await world.start({ TELEGRAM_CHAT_IDS: deskChat });
-    expect((await relay.post("x".repeat(1024 * 1024 + 1), {})).status).toBe(413);
-    expect((await relay.post("{}", { "content-encoding": "br" })).status).toBe(415);
-    expect((await fetch(`${relay.url}/hooks/not-the-secret`, { method: "POST", body: "{}" })).status).toBe(404);
-    expect((await relay.getJson<{ data: unknown[] }>("/api/alerts")).data).toEqual([]);
-    for (const [body, contentType, text] of bodies) {
-      const { status, ids } = await relay.post(body, contentType ? { "content-type": contentType } : {});
-      expect(status).toBe(202);
-      await waitForState(relay, ids[0] ?? "", "sent");
-      expect(world.chat.messages(deskChat).at(-1)?.text).toMatch(text);
-    }
-    expect(world.mailbox.mails(mailAddress)).toHaveLength(bodies.length);
-  });
-});
-
 it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
   const world = await createJourneyWorld({ yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n" });
   const proxy = await createSwitchableProxy(world.chat.url);
@@ -84,27 +56,4 @@ it("sends mail on time while the Bot API is down, and each chat message once whe
       expect(texts.filter((text) => text.includes(`During the outage ${index}`))).toHaveLength(1);
     }
   }
-});
-
-it("delivers after SIGKILL between the answer and the delivery", async () => {
-  const world = await createJourneyWorld();
-  const first = await world.start();
-  const destinations = [`telegram:${deskChat}`, `telegram:${opsChat}`, "email"];
-  const all = (relay: RelayProcess, what: "pause" | "resume") =>
-    Promise.all(
-      destinations.map(async (name) => {
-        const path = `/api/destinations/${encodeURIComponent(name)}/${what}`;
-        expect((await relay.api(path, { method: "POST" })).status).toBe(200);
-      }),
-    );
-  // An alert that comes alone is on its way with its answer: a call that had begun would have to be a possible repeat.
-  await all(first, "pause");
-  const { status, ids } = await first.post(JSON.stringify(alert));
-  expect(status).toBe(202);
-  await first.kill();
-  const second = await world.start();
-  await all(second, "resume");
-  await waitForState(second, ids[0] ?? "", "sent");
-  for (const chatId of [deskChat, opsChat]) expect(world.chat.messages(chatId)).toHaveLength(1);
-  expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
 });

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
+import { startProgram } from "../support/cli.ts";
 import { createHookWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { postOnce, sendAtRate } from "../support/posting.ts";
@@ -70,22 +69,9 @@ function startSenders(hookUrl: string) {
 /** `tocsin alerts tail` as a process of its own, over all restarts. */
 async function startTail({ dataDir }: JourneyWorld, url: string) {
   const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
-  const child: ChildProcess = spawn(process.execPath, [bin, "alerts", "tail", "--url", url], {
-    env: { PATH: process.env.PATH, HOME: dataDir, ADMIN_TOKEN: adminToken },
-    cwd: dataDir,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  child.stdout?.on("data", (chunk) => {
-    text += chunk;
-  });
-  onTestFinished(async () => {
-    if (child.exitCode !== null) return;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  });
+  const env = { HOME: dataDir, ADMIN_TOKEN: adminToken };
+  const { said } = startProgram([bin, "alerts", "tail", "--url", url], { env, cwd: dataDir });
   // It says so when the stream is open and the log has been read.
-  await once(child.stderr ?? child, "data");
-  child.stderr?.resume();
-  return { seen: () => [...new Set([...text.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))] };
+  await expect.poll(() => said.stderr).not.toBe("");
+  return { seen: () => [...new Set([...said.stdout.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))] };
 }

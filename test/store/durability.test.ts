@@ -28,11 +28,12 @@ describe("the lock on the data folder", () => {
   it("keeps a second process out, in one clear line, and is gone when the holder is killed", async () => {
     const dataDir = makeTempFolder();
     const holder = startProcess(new URL("./hold-store.ts", import.meta.url), [dataDir]);
-    await holder.nextLine();
+    await expect.poll(() => holder.said.stdout).toBe("open\n");
     const message = `Another Tocsin already uses the data folder ${dataDir}.`;
     const hint = expect.stringContaining("DATA_DIR");
     await expect(open(dataDir)).rejects.toMatchObject({ code: "store_locked", message, hint });
-    await holder.kill();
+    holder.child.kill("SIGKILL");
+    await holder.ended;
     const store = await open(dataDir);
     await store.close();
   });

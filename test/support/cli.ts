@@ -77,13 +77,10 @@ function collector(chunks: string[]): CliContext["stdout"] {
   };
 }
 
-/** Node with these arguments as a process of its own, which ends with the test at the latest, and what it has said at its end. */
-export function startProgram(argv: string[], { env, ...options }: SpawnOptions = {}) {
-  const given = { PATH: process.env.PATH, ...env };
-  const child: ChildProcess = spawn(process.execPath, argv, {
-    ...{ stdio: ["ignore", "pipe", "pipe"], ...options },
-    env: given,
-  });
+/** A program as a process of its own, which ends with the test at the latest: what it has said so far, and at its end. */
+export function startCommand([file = "", ...args]: string[], { env, ...options }: SpawnOptions = {}) {
+  const given: SpawnOptions = { stdio: ["ignore", "pipe", "pipe"], ...options };
+  const child: ChildProcess = spawn(file, args, { ...given, env: { PATH: process.env.PATH, ...env } });
   onTestFinished(() => void child.kill("SIGKILL"));
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
@@ -91,8 +88,12 @@ export function startProgram(argv: string[], { env, ...options }: SpawnOptions =
       said[name] += chunk;
     });
   const ended = once(child, "close").then(([status]) => ({ status: status as number | null, ...said }));
-  return { child, ended };
+  return { child, said, ended };
 }
+
+/** Node with these arguments, in the same way. */
+export const startProgram = (argv: string[], options?: SpawnOptions) =>
+  startCommand([process.execPath, ...argv], options);
 
 /** Starts one command line in this process, by the real clock. It ends with the test at the latest. */
 export function startTocsin(argv: string[], overrides: Partial<CliContext> = {}) {
