@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
+import { keepPosting } from "../support/posting.ts";
 import type { RelayProcess } from "../support/relay-process.ts";
 import { createHttpVendor } from "../support/vendors/http-vendor.ts";
 
@@ -29,21 +30,14 @@ it("takes a changed file over 20 times under a stream of alerts: each is routed 
   const startOf = async () =>
     (await relay.getJson<{ data: { relay: { startedAt: string } } }>("/api/status")).data.relay.startedAt;
   const startedAt = await startOf();
-  const accepted: string[] = [];
-  let isDone = false;
-  const sending = (async () => {
-    for (let count = 0; !isDone; count += 1) {
-      const { status, ids } = await relay.post(JSON.stringify({ title: `alert ${count}` }));
-      expect(status).toBe(202);
-      accepted.push(...ids);
-    }
-  })();
+  const posting = keepPosting(relay, 1, (_, count) => JSON.stringify({ title: `alert ${count}` }));
   for (let version = 1; version <= 20; version += 1) {
     writeFileSync(file, yamlOf(version));
     await takeOver(relay);
   }
-  isDone = true;
-  await sending;
+  await posting.end();
+  const { accepted, refused } = posting;
+  expect(refused).toEqual([]);
   expect(await startOf()).toBe(startedAt);
 
   await expect.poll(() => vendor.requests.length).toBeGreaterThanOrEqual(2 * accepted.length);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { createJourneyWorld, deskChat, mailAddress, readAlerts } from "../support/journey-world.ts";
 import { postUntilKilled } from "../support/posting.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -7,25 +7,11 @@ import { createSeededRandom } from "../support/seeded-random.ts";
 /** `npm run test:long -- rings` makes 50. */
 const rounds = Number(process.env.RING_KILLS ?? 5);
 
-interface Page {
-  data: {
-    id: string;
-    title: string | null;
-    routedAt: string | null;
-    deliveries: { destination: string; state: string; damped?: { by?: string; count: number } }[];
-  }[];
-  meta: { nextCursor: string | null };
-}
-
-async function readAll(relay: RelayProcess): Promise<Page["data"]> {
-  const alerts: Page["data"] = [];
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: Page = await relay.getJson<Page>(`/api/alerts?limit=200${more}`);
-    alerts.push(...page.data);
-    cursor = page.meta.nextCursor;
-  }
-  return alerts;
+interface Alert {
+  id: string;
+  title: string | null;
+  routedAt: string | null;
+  deliveries: { destination: string; state: string; damped?: { by?: string; count: number } }[];
 }
 
 /** Alerts of one key from three senders, and a SIGKILL at a random moment, again and again: what rang, what is held back and what is counted agree. */
@@ -59,7 +45,7 @@ delivery: { ambiguous: { wait: 1s } }
 
   const relay = await world.start({ LOG_LEVEL: "error" });
   const alerts = await waitUntil(
-    () => readAll(relay),
+    () => readAlerts<Alert>(relay),
     (all) =>
       all.every(({ routedAt, deliveries }) => routedAt !== null && deliveries.every(({ state }) => isOver(state))),
     { what: "an end of all but what is held" },

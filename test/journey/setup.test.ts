@@ -1,9 +1,7 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
@@ -13,7 +11,7 @@ import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { adminToken, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
-import { drop, startSpoilingProxy } from "../support/spoiling-proxy.ts";
+import { drop, forwardTo, startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
@@ -68,11 +66,6 @@ async function createSetupWorld() {
       expect((await account({ method: "PUT", body: JSON.stringify({ webhookUrl }) })).status).toBe(200);
     },
   };
-}
-
-/** Answers each request as `answer` says. */
-async function startServer(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  return (await listenOnLoopback(createServer(answer))).url;
 }
 
 describe("tocsin setup", () => {
@@ -147,7 +140,7 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
     const certificate = createSelfSignedCertificate(Date.now());
     const authority = join(world.dataDir, "authority.pem");
     writeFileSync(authority, certificate.cert);
-    const { port } = await listenOnLoopback(createTlsServer(certificate, pass(relay.url)));
+    const { port } = await listenOnLoopback(createTlsServer(certificate, forwardTo(relay.url)));
     const changes = { PUBLIC_URL: `https://localhost:${port}`, NODE_EXTRA_CA_CERTS: authority };
     const run = await setup(changes);
     expect(run.stderr).toBe("");
@@ -170,7 +163,9 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
   const answering =
     (status: number, headers = {}) =>
     async () => ({
-      PUBLIC_URL: await startServer((_, response) => void response.writeHead(status, headers).end("<html>")),
+      PUBLIC_URL: (
+        await listenOnLoopback(createServer((_, response) => void response.writeHead(status, headers).end("<html>")))
+      ).url,
     });
   const withTls = async () => {
     const { port } = await listenOnLoopback(createTlsServer(createSelfSignedCertificate(Date.now())));
@@ -267,34 +262,13 @@ function createGate(isHeld: (request: string) => boolean, when: "before" | "afte
     /** A request is held: nothing goes on until the test says so. */
     reached,
     async open(target: string): Promise<string> {
-      const forward = pass(target, async (what, moment) => {
+      const hold = async (what: string, moment: "before" | "after") => {
         if (moment !== when || !isHeld(what)) return;
         reach();
         await new Promise(() => {});
-      });
-      return (await listenOnLoopback(createServer(forward))).url;
+      };
+      return (await listenOnLoopback(createServer(forwardTo(target, undefined, hold)))).url;
     },
-  };
-}
-
-/** Hands requests on. `moment` may hold one: before it is handed on, or before its answer is. */
-function pass(
-  target: string,
-  moment: (what: string, moment: "before" | "after") => Promise<void> = async () => {},
-): (incoming: IncomingMessage, response: ServerResponse) => void {
-  return (incoming, response) => {
-    void (async () => {
-      const what = `${incoming.method} ${incoming.url}`;
-      const body = await buffer(incoming);
-      await moment(what, "before");
-      const { method, headers } = incoming;
-      const outgoing = request(new URL(incoming.url ?? "", target), { method, headers });
-      outgoing.end(body);
-      const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
-      const content = await buffer(answer);
-      await moment(what, "after");
-      response.writeHead(answer.statusCode ?? 500, answer.headers).end(content);
-    })();
   };
 }
 

@@ -106,20 +106,24 @@ export function waitForState(relay: RelayProcess, id: string, state: string): Pr
   );
 }
 
-/** The titles of all stored alerts, newest first, when each has been read. */
-export async function readTitles(relay: RelayProcess): Promise<string[]> {
-  const titles: string[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    type Page = { data: { title: string | null }[]; meta: { nextCursor: string | null } };
-    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: Page = await waitUntil(
-      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
-      ({ data }) => data.every(({ title }) => title !== null),
-      { what: "a reading of every alert" },
-    );
-    titles.push(...page.data.map(({ title }) => String(title)));
+/** All stored alerts, newest first. */
+export async function readAlerts<Alert>(relay: RelayProcess): Promise<Alert[]> {
+  const alerts: Alert[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query: string = cursor && `&cursor=${encodeURIComponent(cursor)}`;
+    type Page = { data: Alert[]; meta: { nextCursor: string | null } };
+    const page: Page = await relay.getJson<Page>(`/api/alerts?limit=200${query}`);
+    alerts.push(...page.data);
     cursor = page.meta.nextCursor;
   }
-  return titles;
+  return alerts;
+}
+
+/** The titles of all stored alerts, newest first, when each has been read. */
+export async function readTitles(relay: RelayProcess): Promise<string[]> {
+  const isRead = (all: { title: string | null }[]) => all.every(({ title }) => title !== null);
+  const alerts = await waitUntil(() => readAlerts<{ title: string | null }>(relay), isRead, {
+    what: "a reading of each",
+  });
+  return alerts.map(({ title }) => String(title));
 }

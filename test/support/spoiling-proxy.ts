@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { listenOnLoopback } from "./loopback.ts";
@@ -16,21 +16,28 @@ export const compress: Spoil = (body, headers) => {
 export const writeInLatin: Spoil = (body) => Buffer.from(body.toString("utf8"), "latin1");
 export const limit: Spoil = (body) => (body.length > 100 ? 413 : body);
 
-/** A proxy in front of a relay that spoils what is posted, and passes on all else. @returns its address */
-export async function startSpoilingProxy(target: string, spoil: Spoil): Promise<string> {
-  const server = createServer(async (incoming, response) => {
-    const { method, headers } = incoming;
+/** Hands requests on to a relay, spoiling what is posted. `hold` is awaited before a request is handed on, and before its answer is. */
+export function forwardTo(
+  target: string,
+  spoil: Spoil = (body) => body,
+  hold: (what: string, moment: "before" | "after") => Promise<void> = async () => {},
+): RequestListener {
+  return async (incoming, response) => {
+    const { method, headers, url = "" } = incoming;
+    const what = `${method} ${url}`;
     const body = await buffer(incoming);
     const handed = method === "POST" ? spoil(body, headers) : body;
-    if (typeof handed === "number") {
-      response.writeHead(handed).end();
-      return;
-    }
+    if (typeof handed === "number") return void response.writeHead(handed).end();
     if (method === "POST") headers["content-length"] = String(handed.length);
-    const outgoing = request(new URL(incoming.url ?? "", target), { method, headers });
-    outgoing.end(handed);
+    await hold(what, "before");
+    const outgoing = request(new URL(url, target), { method, headers }).end(handed);
     const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
-    response.writeHead(answer.statusCode ?? 500, answer.headers).end(await buffer(answer));
-  });
-  return (await listenOnLoopback(server)).url;
+    const content = await buffer(answer);
+    await hold(what, "after");
+    response.writeHead(answer.statusCode ?? 500, answer.headers).end(content);
+  };
 }
+
+/** A proxy in front of a relay that spoils what is posted, and passes on all else. @returns its address */
+export const startSpoilingProxy = async (target: string, spoil: Spoil): Promise<string> =>
+  (await listenOnLoopback(createServer(forwardTo(target, spoil)))).url;
