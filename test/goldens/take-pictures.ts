@@ -15,21 +15,12 @@ const world = await createGoldenWorld();
 const { ids } = world;
 const pages: Record<string, string> = {
   ...{ log: "/", "log-of-failed": "/?state=failed", "log-empty": "/?q=nothing", "log-by-key": "/?view=keys" },
-  ...{
-    destinations: "/destinations",
-    routes: "/routes",
-    mutes: "/mutes",
-    silence: "/silence",
-    gaps: "/gaps",
-    shapes: "/shapes",
-  },
-  ...{
-    refused: "/refused",
-    "refused-one": `/refused/${ids["refused 1"]}`,
-    setup: "/setup",
-    system: "/system",
-    api: "/api",
-  },
+  ...Object.fromEntries(
+    "destinations routes mutes silence gaps shapes refused setup system api"
+      .split(" ")
+      .map((page) => [page, `/${page}`]),
+  ),
+  "refused-one": `/refused/${ids["refused 1"]}`,
   ...{ resend: "/resend", "resend-one": `/alerts/${ids.failed}/resend`, "not-found": "/nowhere" },
 };
 for (const name of ["failed", "fallback", "muted", "held", "unreadable", "repeat", "edited", "unmatched"])

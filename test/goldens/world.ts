@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
@@ -15,6 +14,7 @@ import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
+import { listen } from "../../workshop/stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { readingThreadEntry } from "../support/reader.ts";
@@ -24,11 +24,9 @@ import { type NamedIds, writeHistory } from "./history.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
-const botTokens = [7700, 7701, 7702].map((id) => `${id}:goldens-bot-token-0123456789abcdefgh`) as [
-  string,
-  string,
-  string,
-];
+const botTokenOf = (id: number) => `${id}:goldens-bot-token-0123456789abcdefgh`;
+const botTokens = [7700, 7701, 7702].map(botTokenOf);
+const [opsBot = "", treasuryBot = "", nightBot = ""] = botTokens;
 const signingSecret = "signing-Lx83nVq0TzRw71";
 const hookSecret = "hook-kS93jdLwm2PzQe81";
 const secretOf = (source: string) => `${source}-Qm4xT8vLw2ZsKd93`;
@@ -123,7 +121,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
   undo.push(() => service.close());
   await service.createAccount({ accountName: "Desk", key: "key-of-desk", expiresAt: now + 3 * 86_400_000 });
   const pager = createServer((_request, response) => void response.end());
-  const pagerPort = await listen(pager);
+  const { port: pagerPort } = await listen(pager);
   undo.push(() => pager.close());
 
   // Commands have to know it before the relay listens.
@@ -135,21 +133,10 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     ...{ PORT: String(port), PUBLIC_URL: url, DATA_DIR: dataDir, TOCSIN_CONFIG: configPath },
     ...{ ADMIN_TOKEN: adminToken, WEBHOOK_SECRET: hookSecret, FORGE_SIGNING: signingSecret, DESK_KEY: "key-of-desk" },
     ...{ FORGE_HOOK: secretOf("forge"), PAYMENTS_HOOK: secretOf("payments"), DESK_HOOK: secretOf("desk") },
-    ...{
-      TELEGRAM_BOT_TOKEN: botTokens[0],
-      TREASURY_BOT: botTokens[1],
-      NIGHT_BOT: botTokens[2],
-      TELEGRAM_API_ROOT: chat.url,
-      SMTP_URL: mailbox.smtpUrl,
-    },
-    ...{
-      EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
-      ALERTING_URL: service.alertingUrl,
-      ALERTING_API_KEY: service.apiKey,
-    },
+    ...{ TELEGRAM_BOT_TOKEN: opsBot, TREASURY_BOT: treasuryBot, NIGHT_BOT: nightBot, TELEGRAM_API_ROOT: chat.url },
+    ...{ SMTP_URL: mailbox.smtpUrl, EMAIL_FROM: "Tocsin <alerts@tocsin.example>", PRICING_URL: service.pricingUrl },
+    ...{ ALERTING_URL: service.alertingUrl, ALERTING_API_KEY: service.apiKey, PRICING_API_KEY: service.apiKey },
     HEARTBEAT_URL: `http://127.0.0.1:${pagerPort}/beat`,
-    PRICING_URL: service.pricingUrl,
-    PRICING_API_KEY: service.apiKey,
   };
   await fetch(`${service.alertingUrl}/account`, {
     method: "PUT",
@@ -232,42 +219,28 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     while (!(await isSo())) await clock.settle();
   };
   const { total } = await relay.store.countAlerts();
-  const isOfAccount = ({ name }: { name: string }) => name.startsWith("account");
-  await until(() =>
-    relay.operations
-      .watches()
-      .filter(isOfAccount)
-      .every(({ lookedAt }) => lookedAt !== undefined),
-  );
+  const ofAccount = () => relay.operations.watches().filter(({ name }) => name.startsWith("account"));
+  await until(() => ofAccount().every(({ lookedAt }) => lookedAt !== undefined));
   await clock.advance(6_000);
   await until(async () => (await relay.store.countAlerts()).total > total);
   await step();
   const built = '{"headline":"Build 32 failed","severity":"warning","run":{"id":32,"branch":"main","steps":[1,2]}}';
   await post("signed", secretOf("forge"), built, signed(built, signingSecret));
   await post("forged", secretOf("forge"), built.replace("32", "33"), signed(built, "another"));
-  await post(
-    "batch",
-    secretOf("payments"),
-    '[{"title":"Paid","severity":"info","amount":12.50},{"title":"Gas again","metric":"eth_gas","value":3}]',
-    json,
-  );
-  await post("broken", hookSecret, '{"title":"Broken from here', json);
-  await post("form", hookSecret, "title=By+a+form&severity=info", {
-    "content-type": "application/x-www-form-urlencoded",
-  });
-  await post("gas", hookSecret, '{"title":"Gas again","metric":"eth_gas","value":99,"severity":"info"}', json);
-  await post(
-    "peg lost",
-    hookSecret,
-    '{"title":"Peg is lost","severity":"critical","token":"USDT","status":"firing","id":"peg"}',
-    json,
-  );
-  await post(
-    "peg back",
-    hookSecret,
-    '{"title":"Peg is back","severity":"critical","token":"USDT","status":"resolved","id":"peg"}',
-    json,
-  );
+  const batch =
+    '[{"title":"Paid","severity":"info","amount":12.50},{"title":"Gas again","metric":"eth_gas","value":3}]';
+  await post("batch", secretOf("payments"), batch, json);
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const peg = (is: string, status: string) =>
+    `{"title":"Peg is ${is}","severity":"critical","token":"USDT","status":"${status}","id":"peg"}`;
+  const others: [name: string, body: string, headers?: Record<string, string>][] = [
+    ["broken", '{"title":"Broken from here'],
+    ["form", "title=By+a+form&severity=info", form],
+    ["gas", '{"title":"Gas again","metric":"eth_gas","value":99,"severity":"info"}'],
+    ["peg lost", peg("lost", "firing")],
+    ["peg back", peg("back", "resolved")],
+  ];
+  for (const [name, body, headers = json] of others) await post(name, hookSecret, body, headers);
 
   let cookie: string | undefined;
   async function logIn(): Promise<string> {
@@ -327,43 +300,40 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     passTimeUntil,
     step,
     stopRelay,
-    settled: (text) =>
-      Object.entries(places)
-        .flatMap(([name, all]) => all.map((place) => [place, name] as const))
-        .reduce((said, [place, name]) => said.replaceAll(place, name), text)
-        .replace(/"id: \d+"/g, '"id: <place>"')
-        .replace(/queued as \w+/g, "queued as <mail>")
-        .replace(/[\d.]+ [KMGT]iB/g, "<size>")
-        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds())
-        .replace(
-          /("(?:freeBytes|databaseBytes|version|pid|seenAt|lookedAt)": )(?:[\d.]+|"[^"\n]*")/g,
-          '$1"<of this machine>"',
-        )
-        .replace(
-          /("<dt>Looked<\/dt>",\s+"<dd>",\s+)"<time [^\n]+(\s+)"<span class=\\"relative\\">[^<]+/g,
-          '$1"<time>",$2"<span class=\\"relative\\"><of this machine>',
-        )
-        .replace(/Looked \d+ s ago/g, "Looked <of this machine>")
-        .replace(/("answer": \{\s+"at": )"[^"]+"/g, '$1"<when>"')
-        // A check for gaps goes to the moment in which it runs, and calls of the service before it take some of the clock's time.
-        .replace(
-          /("since": )"[^"]+"(,\s+"until": )"[^"]+"(,\s+"checkedAt": )"[^"]+"/g,
-          '$1"<since>"$2"<until>"$3"<when>"',
-        )
-        .replace(/("(?:crossings|notDue)": )\d+/g, '$1"<count>"')
-        .replace(/(\.db",\s+"bytes": )\d+/g, '$1"<size>"')
-        .replace(/("configurationSha256": )"[^"]+"/g, '$1"<hash>"')
-        .replace(/\d+ s (behind|ahead of) the service/g, "<seconds> $1 the service")
-        .replaceAll(`"${process.versions.node}"`, '"<node>"')
-        .replaceAll(`"${hostname()}"`, '"<host>"')
-        .replaceAll(`"${readVersion()}"`, '"<version>"'),
+    settled: (text) => {
+      const named = Object.entries(places).flatMap(([name, all]) =>
+        all.map((place): [string, string] => [place, name]),
+      );
+      const all = [...named, ...ofThisRun];
+      return all
+        .reduce((said, [what, name]) => said.replaceAll(what, name), text)
+        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds());
+    },
     async close() {
       for (const end of undo.reverse()) await end();
     },
   };
 }
 
-async function listen(server: ReturnType<typeof createServer>): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
-}
+/** What differs from run to run, and what stands for it. */
+const ofThisRun: [what: RegExp | string, name: string][] = [
+  [/"id: \d+"/g, '"id: <place>"'],
+  [/queued as \w+/g, "queued as <mail>"],
+  [/[\d.]+ [KMGT]iB/g, "<size>"],
+  [/("(?:freeBytes|databaseBytes|version|pid|seenAt|lookedAt)": )(?:[\d.]+|"[^"\n]*")/g, '$1"<of this machine>"'],
+  [
+    /("<dt>Looked<\/dt>",\s+"<dd>",\s+)"<time [^\n]+(\s+)"<span class=\\"relative\\">[^<]+/g,
+    '$1"<time>",$2"<span class=\\"relative\\"><of this machine>',
+  ],
+  [/Looked \d+ s ago/g, "Looked <of this machine>"],
+  [/("answer": \{\s+"at": )"[^"]+"/g, '$1"<when>"'],
+  // A check for gaps goes to the moment in which it runs, and calls of the service before it take some of the clock's time.
+  [/("since": )"[^"]+"(,\s+"until": )"[^"]+"(,\s+"checkedAt": )"[^"]+"/g, '$1"<since>"$2"<until>"$3"<when>"'],
+  [/("(?:crossings|notDue)": )\d+/g, '$1"<count>"'],
+  [/(\.db",\s+"bytes": )\d+/g, '$1"<size>"'],
+  [/("configurationSha256": )"[^"]+"/g, '$1"<hash>"'],
+  [/\d+ s (behind|ahead of) the service/g, "<seconds> $1 the service"],
+  [`"${process.versions.node}"`, '"<node>"'],
+  [`"${hostname()}"`, '"<host>"'],
+  [`"${readVersion()}"`, '"<version>"'],
+];

@@ -119,10 +119,15 @@ export async function createCanaryWorld() {
     );
   }
   const configFile = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    configFile,
-    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }, second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } } }\n`,
-  );
+  const ofRelay = `delivery:
+  sendTimeout: 2s
+  emailSendTimeout: 10s
+heartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }
+sources:
+  forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }
+  second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } }
+`;
+  writeFileSync(configFile, `destinations:\n${lines.join("\n")}\n${ofRelay}`);
   env.TOCSIN_CONFIG = configFile;
   /** In the configuration. */
   const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");

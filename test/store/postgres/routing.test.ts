@@ -118,24 +118,6 @@ describe("routing by several relays", () => {
     expect(await list(other)).toEqual([]);
   });
 
-  it("gives what a dead relay has left to one of the others, whoever asks at once", async () => {
-    const { url, relays } = await openRelays("dead", "one", "two", "three");
-    const [dead, ...others] = relays as [Store, Store, Store, Store];
-    await accept(dead, 1_500);
-    await endLeases(url);
-    const taken: number[] = [];
-    for (let before = -1; taken.length !== before; ) {
-      before = taken.length;
-      const lists = await Promise.all(others.map((store) => list(store)));
-      for (const [index, seqs] of lists.entries()) {
-        taken.push(...seqs);
-        await others[index]?.recordRouting(seqs.map((seq) => routed(seq)));
-      }
-    }
-    expect(taken).toHaveLength(1_500);
-    expect(new Set(taken).size).toBe(1_500);
-  });
-
   it("takes over what has failed elsewhere, at its time and with why", async () => {
     const { url, one, other } = await openRelays("one", "other");
     await accept(one, 1);
@@ -309,27 +291,6 @@ describe("routing by several relays", () => {
     expect(await flagsOf(slow)).toEqual([]);
     await third.forgetRelay("relay third");
     expect(await flagsOf(slow)).toEqual([true]);
-  });
-
-  it("notes who reads what another process may have been given before, and not what it has accepted itself", async () => {
-    const { url, relays } = await openRelays("same", "same", "other");
-    const [former, next, other] = relays as [Store, Store, Store];
-    const noted = async () => {
-      const rows = await runSql<{ alert_seq: string }>(url, "SELECT alert_seq FROM readings ORDER BY alert_seq");
-      return rows.map((row) => Number(row.alert_seq));
-    };
-    await accept(former, 2);
-    const inherited = await list(next);
-    expect(inherited).toHaveLength(2);
-    expect(await noted()).toEqual(inherited);
-    await accept(next, 2);
-    expect(await list(next, inherited.at(-1))).toHaveLength(2);
-    expect(await noted()).toEqual(inherited);
-    await accept(other, 1);
-    await endLeases(url);
-    const all = await list(next);
-    expect(all).toHaveLength(5);
-    expect(await noted()).toContain(all.at(-1));
   });
 
   it("routes and notes what the process before it was storing when it was killed, also when that is committed later", async () => {

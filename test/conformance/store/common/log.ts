@@ -86,30 +86,16 @@ export const describeLog = aboutScenes("log", openScene, (test, open) => {
     await store.acceptRequest(request({ receivedAt: noon + 3_000 }));
     const found = await store.listPast({ fromAt: noon, limit: 10 });
     const [newest, two, one] = found;
-    const deliveries = Object.entries({ chat: "queued", mail: "muted" }).map(([destination, state]) => ({
-      destination,
-      state,
-    }));
+    const deliveries = [
+      { destination: "chat", state: "queued" },
+      { destination: "mail", state: "muted" },
+    ];
+    const ofTwo = { decisions: [noise], deliveries: [] };
+    const ofOne = { decisions: [told], routedAt: noon + 7 };
     expect(found).toMatchObject([
       { id: alone.id, item: 0, deliveries },
-      {
-        id: batch.ids[1],
-        item: 1,
-        title: "two",
-        dropped: true,
-        wasUnreadable: false,
-        decisions: [noise],
-        deliveries: [],
-      },
-      {
-        id: batch.ids[0],
-        item: 0,
-        title: "one",
-        dropped: false,
-        wasUnreadable: true,
-        decisions: [told],
-        routedAt: noon + 7,
-      },
+      { ...{ id: batch.ids[1], item: 1, title: "two", dropped: true, wasUnreadable: false }, ...ofTwo },
+      { ...{ id: batch.ids[0], item: 0, title: "one", dropped: false, wasUnreadable: true }, ...ofOne },
     ]);
     expect(one?.body).toBe(two?.body);
     const sent = { contentType: "text/plain", source: "forge", body };
