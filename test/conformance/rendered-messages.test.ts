@@ -59,8 +59,7 @@ describe.each(Object.entries(httpVendors))("%s takes", (_name, setUp) => {
     const { destination } = await setUp();
     const channel = await createChannel(destination, { now: Date.now });
     closers.unshift(channel.close);
-    for (const message of rendering.renderDocument(destination.type, compose(), { form, timeZone: "UTC" })) {
+    for (const message of rendering.renderDocument(destination.type, compose(), { form, timeZone: "UTC" }))
       expect(await channel.send(message, sendContext())).toMatchObject({ kind: "sent" });
-    }
   });
 });

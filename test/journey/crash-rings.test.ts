@@ -4,8 +4,8 @@ import { postUntilKilled } from "../support/posting.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
-/** `npm run test:long -- rings` makes 50. */
-const rounds = Number(process.env.RING_KILLS ?? 5);
+/** `npm run test:long -- sweeps` makes 50. */
+const rounds = Number(process.env.TOCSIN_RING_KILLS ?? 5);
 
 interface Alert {
   id: string;

@@ -5,8 +5,8 @@ import { postUntilKilled } from "../support/posting.ts";
 import type { RelayProcess } from "../support/relay-process.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 
-/** `npm run test:long -- crash` makes 200, and a fourth as many between commit and call. */
-const rounds = Number(process.env.CRASH_KILLS ?? 12);
+/** `npm run test:long -- sweeps` makes 200, and a fourth as many between commit and call. */
+const rounds = Number(process.env.TOCSIN_CRASH_KILLS ?? 12);
 const seed = 20261121;
 const killBeforeCall = new URL("../support/kill-before-call.mjs", import.meta.url).href;
 

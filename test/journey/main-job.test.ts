@@ -52,8 +52,7 @@ it("sends mail on time while the Bot API is down, and each chat message once whe
   for (const id of ids) await waitForState(relay, id, "sent");
   for (const chatId of [deskChat, opsChat]) {
     const texts = world.chat.messages(chatId).map(({ text }) => text);
-    for (let index = 0; index < 5; index += 1) {
+    for (let index = 0; index < 5; index += 1)
       expect(texts.filter((text) => text.includes(`During the outage ${index}`))).toHaveLength(1);
-    }
   }
 });

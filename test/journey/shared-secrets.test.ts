@@ -55,9 +55,7 @@ it("relays without a folder make one set of secrets, follow a rotation, and writ
   const third = await start();
   expect([await postTo(third.relay, first), await postTo(third.relay, second)]).toEqual([202, 202]);
   expect((await run("sources", "--retire", "forge")).stderr).toContain("404 from now on");
-  for (const relay of [...relays, third.relay]) {
-    await expect.poll(() => postTo(relay, first)).toBe(404);
-  }
+  for (const relay of [...relays, third.relay]) await expect.poll(() => postTo(relay, first)).toBe(404);
 
   expect((await run("check")).stdout).toMatch(/database +PostgreSQL tocsin_test_/);
   expect((await run("check", "--json")).json().data.server.dataDir).toBeUndefined();

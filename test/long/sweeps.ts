@@ -4,15 +4,19 @@ import { spawnSync } from "node:child_process";
 const more = {
   TOCSIN_COST_BODIES: "5000",
   TOCSIN_COST_BYTES: "1048576",
+  TOCSIN_CRASH_KILLS: "200",
   TOCSIN_FUZZ_EXCHANGES: "20000",
   TOCSIN_GROWTH_BYTES: "1048576",
   TOCSIN_KILL_STEPS: "all",
   TOCSIN_RESTARTS: "20",
+  TOCSIN_RING_KILLS: "50",
   TOCSIN_WALKS: "1000",
 };
 const tests = [
   "test/cli/repair.test.ts",
   "test/cli/restore.test.ts",
+  "test/journey/crash-rings.test.ts",
+  "test/journey/crash.test.ts",
   "test/journey/held-socket.test.ts",
   "test/journey/restarts.test.ts",
   "test/ringing/walks.test.ts",

@@ -43,9 +43,8 @@ export const longestString = 120_000;
 /** Of a file that strace has written: what concerns paths within `root`, and sockets. */
 export async function readTrace(file: string, root: string): Promise<Call[]> {
   const reader = createTraceReader(root);
-  for await (const line of createInterface({ input: createReadStream(file, "latin1"), crlfDelay: Infinity })) {
+  for await (const line of createInterface({ input: createReadStream(file, "latin1"), crlfDelay: Infinity }))
     reader.read(line);
-  }
   return reader.calls();
 }
 
@@ -60,9 +59,8 @@ export function createTraceReader(root: string): { read(line: string): void; cal
     const end = place;
     place += 1;
     for (const effect of readCall(text)) {
-      if (effect.kind === "send" || pathsOf(effect).every((path) => isWithin(root, path))) {
+      if (effect.kind === "send" || pathsOf(effect).every((path) => isWithin(root, path)))
         calls.push({ ...effect, begin, end });
-      }
     }
   }
 

@@ -34,9 +34,8 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
   let opened = 0;
 
   const queues = new Map<string, ScriptAction[]>();
-  for (const [stage, action] of Object.entries(options.script ?? {})) {
+  for (const [stage, action] of Object.entries(options.script ?? {}))
     queues.set(stage, Array.isArray(action) ? [...action] : new Array<ScriptAction>(99).fill(action));
-  }
 
   function count(stage: ScriptStage): void {
     counts.set(stage, (counts.get(stage) ?? 0) + 1);

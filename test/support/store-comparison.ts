@@ -106,8 +106,8 @@ const recordedOf = (acceptance: Acceptance): RecordedAlert[] =>
 
 const weights = {
   ...{ accept: 10, route: 12, claim: 14, claimRuns: 8, record: 18, recordTogether: 8, finish: 3, release: 3 },
-  ...{ fallBack: 4, hold: 4, resend: 4, addDeliveries: 3, notice: 3, remember: 2, mute: 2, acquire: 2 },
-  ...{ failRouting: 2, orphan: 1, remove: 2, look: 6 },
+  ...{ fallBack: 4, hold: 4, resend: 4, addDeliveries: 3, notice: 3, acquire: 2 },
+  ...{ failRouting: 2, remove: 2, look: 6 },
 };
 type CallName = keyof typeof weights;
 const deck = (Object.entries(weights) as [CallName, number][]).flatMap(([name, count]) =>
@@ -130,7 +130,6 @@ class Comparison {
   #alertIds: string[] = [];
   #alertSeqs = new Set<number>();
   #deliverySeqs: number[] = [];
-  #mutes: string[] = [];
 
   constructor(
     private readonly sides: readonly [Side, Side],
@@ -573,28 +572,8 @@ class Comparison {
     if (told === "done") this.#alertIds.push(id);
   }
 
-  async remember(): Promise<void> {
-    const destination = this.random.pick(destinations);
-    const lane = this.#pickLane(destination);
-    await this.#askFor(lane, "saveStatus", this.#status(destination, this.random.pick(["ok", "dead"] as const)));
-    await this.#askFor(lane, "savePaces", [this.#pace(destination)]);
-  }
-
   #status(name: string, health: "ok" | "dead" | "down") {
     return { kind: "destination" as const, name, health, reason: "gone", since: this.#at, failures: 3 };
-  }
-
-  async mute(): Promise<void> {
-    if (this.#chance(0.6)) {
-      const id = this.#makeId();
-      this.#mutes.push(id);
-      const times = { startsAt: this.#at, endsAt: this.#at + hour, createdAt: this.#at };
-      await this.#ask("addMute", { id, matchers: [], reason: "work", createdBy: "page", ...times });
-    } else if (this.#mutes.length > 0) {
-      const id = this.random.pick(this.#mutes);
-      await this.#ask("endMute", id, this.#at);
-    }
-    await this.#ask("listMutes", this.#at, true);
   }
 
   /** What was held so far is lost. */
@@ -609,13 +588,6 @@ class Comparison {
       for (const { group, fence } of granted) lanes.get(group)?.push({ group, fence });
       return granted;
     });
-  }
-
-  async orphan(): Promise<void> {
-    const known = ["chat", "mail", "pager"];
-    await this.#ask("listOrphans", known, 10);
-    const lane = this.#pickLane("gone");
-    await this.#askFor(lane, "failOrphans", known, this.#at);
   }
 
   async remove(): Promise<void> {

@@ -29,36 +29,33 @@ export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
     for (let turn = 0; turn < 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
+  function after(ms: number, act: () => void): () => void {
+    const leave = () => void sleepers.delete(sleeper);
+    const sleeper: Sleeper = {
+      at: Math.ceil(current + ms),
+      wake() {
+        leave();
+        act();
+      },
+    };
+    sleepers.add(sleeper);
+    return leave;
+  }
+
   return {
     now: () => current,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
-        if (signal?.aborted || ms <= 0) {
+        if (signal?.aborted || ms <= 0) return resolve();
+        const wake = () => {
+          leave();
+          signal?.removeEventListener("abort", wake);
           resolve();
-          return;
-        }
-        const sleeper: Sleeper = {
-          at: Math.ceil(current + ms),
-          wake() {
-            sleepers.delete(sleeper);
-            signal?.removeEventListener("abort", sleeper.wake);
-            resolve();
-          },
         };
-        sleepers.add(sleeper);
-        signal?.addEventListener("abort", sleeper.wake, { once: true });
+        const leave = after(ms, wake);
+        signal?.addEventListener("abort", wake, { once: true });
       }),
-    after(ms, act) {
-      const sleeper: Sleeper = {
-        at: Math.ceil(current + ms),
-        wake() {
-          sleepers.delete(sleeper);
-          act();
-        },
-      };
-      sleepers.add(sleeper);
-      return () => void sleepers.delete(sleeper);
-    },
+    after,
     settle,
     async jump(ms) {
       await settle();

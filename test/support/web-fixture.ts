@@ -153,7 +153,8 @@ export const route = (name: string, over: Partial<Route> = {}): Route => ({
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
 export async function createWebFixture(options: WebFixtureOptions = {}): Promise<WebFixture> {
-  const clock = options.clock ?? createTestClock();
+  const { clock = createTestClock(), sources = [], relays = [], watches = [], silence = [] } = options;
+  const doorRefusals = options.doorRefusals ?? [];
   const newId = createIdSource(clock.now);
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
   const { countOverTime } = store;
@@ -163,12 +164,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const stateOf = (destination: Destination): DestinationState => ({
     destination,
     own: {
-      kind: "destination",
-      name: destination.name,
-      health: "ok",
-      reason: "",
-      since: 0,
-      failures: 0,
+      ...{ kind: "destination", name: destination.name, health: "ok", reason: "", since: 0, failures: 0 },
       ...options.statuses?.[destination.name],
     },
   });
@@ -195,25 +191,14 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       log: silentLog,
     },
     parts: {
-      tryBody: createBodyExplainer({
-        ...explaining,
-        reader,
-        composer,
-        sources: options.sources ?? [],
-        maxBodyBytes,
-        newId,
-      }),
+      tryBody: createBodyExplainer({ ...explaining, reader, composer, sources, maxBodyBytes, newId }),
       routeAgain: createRouteAgain(explaining),
       downtimes: async () => options.downtimes ?? [],
       maxBodyBytes,
-      doorRefusals: () => options.doorRefusals ?? [],
       shapes: async () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
-      sources: () => options.sources ?? [],
       routeNames: () => ["critical", "all"],
-      relays: () => options.relays ?? [],
-      watches: () => options.watches ?? [],
-      silence: () => options.silence ?? [],
-      canary: () => options.canary,
+      ...{ doorRefusals: () => doorRefusals, sources: () => sources, relays: () => relays },
+      ...{ watches: () => watches, silence: () => silence, canary: () => options.canary },
     },
     engine: {
       tryNow: async () => ({ kind: "probed", outcome }),
@@ -270,12 +255,11 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const request = async (path: string, init?: RequestInit) =>
     web.fetch(new Request(`http://tocsin.test${path}`, init), {});
 
+  const sameOrigin = { origin: "http://tocsin.test" };
   async function logIn(): Promise<Browser> {
-    const answer = await request("/login", {
-      method: "POST",
-      headers: { origin: "http://tocsin.test", host: "tocsin.test" },
-      body: new URLSearchParams({ token: adminToken }),
-    });
+    const headers = { ...sameOrigin, host: "tocsin.test" };
+    const body = new URLSearchParams({ token: adminToken });
+    const answer = await request("/login", { method: "POST", headers, body });
     const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
     const get = (path: string, init: RequestInit = {}) =>
       request(path, { ...init, headers: { cookie, ...init.headers } });
@@ -288,11 +272,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         const sent = new URLSearchParams();
         for (const [name, value] of Object.entries({ form_token: token, ...fields }))
           for (const one of [value].flat()) sent.append(name, one);
-        return request(path, {
-          method: "POST",
-          headers: { cookie, origin: "http://tocsin.test", ...headers },
-          body: sent,
-        });
+        return request(path, { method: "POST", headers: { cookie, ...sameOrigin, ...headers }, body: sent });
       },
     };
   }
@@ -306,12 +286,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     get: async (...asked) => (await theFirst()).get(...asked),
     post: async (...asked) => (await theFirst()).post(...asked),
     read: async (path) => (await (await theFirst()).get(path)).text(),
-    web,
-    store,
-    clock,
-    operations,
-    destinations: states,
-    ask: request,
+    ...{ web, store, clock, operations, destinations: states, ask: request },
     api: (path, init = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,
@@ -325,12 +300,11 @@ export async function addAlert(store: Store, now: number, newId: () => string, i
   const { body = "{}", headers, contentType, dedupeKey } = input;
   const id = newId();
   const asked = { receivedAt: now, ids: [id], dedupeKey, dedupeWindowMs: 3_600_000 };
-  const sent = {
-    body: typeof body === "string" ? Buffer.from(body) : body,
+  const told = {
     ...(contentType !== undefined && { contentType }),
     ...(headers && { headers: JSON.stringify(headers) }),
   };
-  await store.acceptRequest(acceptable({ ...asked, ...sent }));
+  await store.acceptRequest(acceptable({ ...asked, ...told, body: Buffer.from(body as string) }));
   const { seq } = await findUnrouted(store, id);
   const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts: facts(input.facts) };
   if (input.unrouted !== true) await routeAlert(store, now, alert, input);

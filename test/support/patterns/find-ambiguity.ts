@@ -144,9 +144,8 @@ function findLoops(states: State[]): string | undefined {
     if (meets(states, [p, p], [p, p], ([a, b]) => a !== b)) return `a loop reads ${show(states, p)} in two ways`;
     for (const q of looped) {
       if (p === q || reach[p]?.has(q) !== true) continue;
-      if (meets(states, [p, p, q], [p, q, q], () => true)) {
+      if (meets(states, [p, p, q], [p, q, q], () => true))
         return `${show(states, p)} and ${show(states, q)} behind it read the same text`;
-      }
     }
   }
   return undefined;

@@ -22,14 +22,6 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
     }
   });
 
-  test("keeps all alerts of one body, in its order", async ({ store, newId }) => {
-    const ids = [newId(), newId(), newId()];
-    await store.acceptRequest(request({ ids }));
-    const [unrouted] = await store.listUnrouted(10, noon);
-    expect(unrouted?.alerts.map(({ id, item }) => [id, item])).toEqual(ids.map((id, item) => [id, item]));
-    expect((await store.getAlert(ids[2] ?? ""))?.request).toMatchObject({ item: 2, items: 3 });
-  });
-
   test("answers the same key and body with the first ids, over a restart, stores nothing, and counts it", async (scene) => {
     const { newId } = scene;
     const first = request({ dedupeKey: "evt-1", ids: [newId(), newId()] });

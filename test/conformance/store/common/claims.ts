@@ -62,12 +62,6 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
     expect(await store.nextDueAt("chat")).toBeUndefined();
   });
 
-  test("releases what quiet hours held when their end has come", async ({ route, due }) => {
-    await route({ to: [planned("chat", { state: "held", reason: "quiet hours", dueAt: noon + 100 })] });
-    expect(await due("chat", noon + 99)).toEqual([]);
-    expect(await due("chat", noon + 100)).toMatchObject([{ state: "held" }]);
-  });
-
   test("counts what is due together for a recipient: at the end of quiet hours, and of a group", async (scene) => {
     const { store, route } = scene;
     const held = planned("chat", { state: "held", dueAt: noon + 100 });

@@ -41,9 +41,8 @@ export const describeKeyHistory = aboutScenes("alerts of one key", openScene, (t
   test("are fewer where their texts are long", async (scene) => {
     const text = "x".repeat(20_000);
     let last = "";
-    for (let minute = 0; minute < 40; minute += 1) {
+    for (let minute = 0; minute < 40; minute += 1)
       last = (await scene.route({ facts: { alertKey: "long", text }, receivedAt: noon + minute })).id;
-    }
     const { events, hasOlder } = await scene.store.keyHistory(last, 100);
     expect(events.length).toBeGreaterThan(5);
     expect(events.length).toBeLessThan(40);

@@ -28,9 +28,8 @@ export const describeKeys = aboutScenes("keys that expire", openScene, (test) =>
   });
 
   test("lists those of a kind that have not expired", async ({ store }) => {
-    for (const [index, key] of ["k1", "k2", "k3"].entries()) {
+    for (const [index, key] of ["k1", "k2", "k3"].entries())
       await store.putKeyIfAbsent("ended-session", { key, expiresAt: noon + index }, noon - 1);
-    }
     const keys = async (now: number) => (await store.listKeys("ended-session", now)).map(({ key }) => key).sort();
     expect(await keys(noon)).toEqual(["k2", "k3"]);
     expect(await keys(noon + 2)).toEqual([]);
