@@ -95,46 +95,35 @@ sources:
 
 /** An alert a second; one that is refused is sent again, as a sender does. */
 function startSending(relay: RelayProcess) {
-  const stop = new AbortController();
   const sent = { accepted: 0, refused: 0 };
+  let isOver = false;
   async function send(number: number): Promise<void> {
     const value = 20_000_000 + number;
     const body = JSON.stringify({ title: `Pool ${number % 20} TVL below 25 M`, severity: "critical", value, number });
     const headers = { "content-type": "application/json", "idempotency-key": `drill-${number}` };
-    while (!stop.signal.aborted) {
+    while (!isOver) {
       const answer = await relay.post(body, headers).catch(() => undefined);
-      if (answer?.status === 202 || answer?.status === 200) {
-        sent.accepted += 1;
-        return;
-      }
-      sent.refused += 1;
+      const isTaken = answer?.status === 202 || answer?.status === 200;
+      sent[isTaken ? "accepted" : "refused"] += 1;
+      if (isTaken) return;
       await sleep(2_000);
     }
   }
-  const sending = (async () => {
-    const under: Promise<void>[] = [];
-    for (let number = 0; !stop.signal.aborted; number += 1) {
-      under.push(send(number));
-      await sleep(1_000);
-    }
-    await Promise.all(under);
-  })();
+  const under: Promise<void>[] = [];
+  const timer = setInterval(() => under.push(send(under.length)), 1_000);
   return {
     sent,
     async end() {
-      stop.abort();
-      await sending;
+      isOver = true;
+      clearInterval(timer);
+      await Promise.all(under);
     },
   };
 }
 
 export async function run(): Promise<boolean> {
   const scope = createScope();
-  try {
-    return await drill(scope);
-  } finally {
-    await scope.end();
-  }
+  return await drill(scope).finally(scope.end);
 }
 
 async function drill({ atEnd }: Scope): Promise<boolean> {

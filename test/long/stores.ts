@@ -12,14 +12,11 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const scope = createScope();
   try {
     const server = await startPostgresServer();
-    scope.atEnd(() => server.end());
+    scope.atEnd(server.end);
     const [seed, steps] = [Number(values.seed), Number(values.steps)];
     console.table(await compareStores(makeTempFolder(scope.atEnd), server.url, seed, steps));
-    console.log(`Seed ${values.seed}: SQLite and PostgreSQL answered alike, and keep the same rows.`);
+    console.log(`Seed ${seed}: SQLite and PostgreSQL answered alike, and keep the same rows.`);
     return true;
-  } catch (error) {
-    console.error(error);
-    return false;
   } finally {
     await scope.end();
   }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { createScope, listen, pause, type Scope } from "../relays/scope.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type RecordedRelay, type Recorder, type SentRecord, saveSent, startRecorder } from "./record.ts";
 
@@ -30,8 +30,6 @@ interface Scene {
   /** Notes what a script has accepted. */
   note(id: string, body: string): void;
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** So many senders at once, to one relay that is looked at meanwhile, until all has arrived. */
 async function sendAll({ start, send, watch, quiet }: Scene, senders: number, count: number, pauseMs: number) {
@@ -109,7 +107,8 @@ export const shortLoad: Load = {
 export async function recordLoad(load: Load, folder: string, seed: number): Promise<void> {
   const random = createSeededRandom(seed);
   const recorder = await startRecorder(folder);
-  const receiver = await startReceiver(random);
+  const scope = createScope();
+  const receiver = await startReceiver(scope, random);
   const sent: SentRecord = { bodies: [], accepted: {}, destinations: { "/steady": "steady", "/faulty": "faulty" } };
   const config = join(folder, "tocsin.yaml");
   writeFileSync(config, configuration(receiver.url));
@@ -143,9 +142,7 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
     },
     async watch(relay, work) {
       let isOver = false;
-      const end = work.finally(() => {
-        isOver = true;
-      });
+      const end = work.finally(() => (isOver = true));
       while (!isOver) {
         const looking = call(`${relay.url}/api/alerts?limit=20`, { token: relay.adminToken });
         if ((await looking.catch(() => undefined)) === undefined) break;
@@ -168,7 +165,7 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
     await load.run(scene);
   } finally {
     await recorder.end();
-    await receiver.close();
+    await scope.end();
   }
   saveSent(folder, sent);
 }
@@ -182,9 +179,9 @@ async function call(url: string, { method = "GET", body, token }: { method?: str
 }
 
 /** Takes webhooks: `/steady` each of them, `/faulty` some, after a while; others it refuses, or breaks the connection. */
-async function startReceiver(random: SeededRandom) {
+async function startReceiver(scope: Scope, random: SeededRandom) {
   let calls = 0;
-  const server = createServer(async (incoming, answer) => {
+  const url = await listen(scope, async (incoming, answer) => {
     calls += 1;
     for await (const _ of incoming);
     const luck = incoming.url === "/steady" ? 9 : random.below(10);
@@ -192,15 +189,10 @@ async function startReceiver(random: SeededRandom) {
     if (luck === 0) incoming.socket.destroy();
     else answer.writeHead(luck === 1 ? 503 : 204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     async quiet() {
       for (let before = -1; before !== calls; await pause(400)) before = calls;
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

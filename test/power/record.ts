@@ -88,10 +88,8 @@ export async function startRecorder(path: string): Promise<Recorder> {
     dataDir,
     async serve(env) {
       const { pid, read, ended } = await launch([bin, "serve", "--json"], { PORT: "0", LOG_LEVEL: "warn", ...env });
-      const failed = { yes: false };
       while (!read().includes("\n")) {
-        if (!isAlive(pid)) failed.yes = true;
-        if (failed.yes) await ended();
+        if (!existsSync(`/proc/${pid}`)) await ended();
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       const { url } = (JSON.parse(read()) as { data: { url: string } }).data;
@@ -114,15 +112,6 @@ export async function startRecorder(path: string): Promise<Recorder> {
       await exited;
     },
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Gives the shell a line and returns the line that it answers. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pause, until } from "../../relays/scope.ts";
 import { findLastingPort } from "../../support/lasting-port.ts";
@@ -58,34 +58,19 @@ function startPostfix({ folder, scope, write }: World, port: number, greyPort: n
   const nobody = 65_534;
   chownSync(mail, nobody, nobody);
   const settings = {
-    compatibility_level: "3.6",
-    queue_directory: queue,
-    data_directory: data,
-    command_directory: "/usr/sbin",
-    daemon_directory: "/usr/lib/postfix/sbin",
-    mail_owner: "postfix",
-    setgid_group: "postdrop",
-    myhostname: "mail.test",
-    mydestination: "",
-    inet_interfaces: "127.0.0.1",
-    inet_protocols: "ipv4",
-    mynetworks: "192.0.2.0/24",
-    virtual_mailbox_domains: "mail.test",
-    virtual_mailbox_base: mail,
-    virtual_mailbox_maps: "static:desk/",
-    virtual_uid_maps: `static:${nobody}`,
+    ...{ compatibility_level: "3.6", queue_directory: queue, data_directory: data, command_directory: "/usr/sbin" },
+    ...{ daemon_directory: "/usr/lib/postfix/sbin", mail_owner: "postfix", setgid_group: "postdrop" },
+    ...{ myhostname: "mail.test", mydestination: "", inet_interfaces: "127.0.0.1", inet_protocols: "ipv4" },
+    ...{ mynetworks: "192.0.2.0/24", virtual_mailbox_domains: "mail.test", virtual_mailbox_base: mail },
+    ...{ virtual_mailbox_maps: "static:desk/", virtual_uid_maps: `static:${nobody}` },
     virtual_gid_maps: `static:${nobody}`,
     smtpd_recipient_restrictions: `reject_unauth_destination, check_policy_service inet:127.0.0.1:${greyPort}`,
     smtputf8_enable: "no",
     maillog_file: "/dev/null",
     maillog_file_prefixes: "/dev",
   };
-  write(
-    "postfix/main.cf",
-    Object.entries(settings)
-      .map(([name, value]) => `${name} = ${value}\n`)
-      .join(""),
-  );
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
+  write("postfix/main.cf", lines.join(""));
   // Without its chroot, whose files only the machine's own instance has.
   const services = readFileSync("/usr/share/postfix/master.cf.dist", "utf8")
     .replace(/^(\w+\s+\w+\s+\S\s+\S\s+)y/gm, "$1n")
@@ -99,14 +84,10 @@ function startPostfix({ folder, scope, write }: World, port: number, greyPort: n
 
 /** With what is quoted-printable or base64 in them decoded, far enough to find an id. */
 function readMails(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => {
-      const text = readFileSync(join(folder, name), "utf8");
-      const blocks = text.match(/^[A-Za-z0-9+/=\r\n]{40,}$/gm) ?? [];
-      const decoded = blocks.map((block) => Buffer.from(block, "base64").toString("utf8"));
-      return [text.replace(/=\r?\n/g, ""), ...decoded].join("\n");
-    });
-  } catch {
-    return [];
-  }
+  return (existsSync(folder) ? readdirSync(folder) : []).map((name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    const blocks = text.match(/^[A-Za-z0-9+/=\r\n]{40,}$/gm) ?? [];
+    const decoded = blocks.map((block) => Buffer.from(block, "base64").toString("utf8"));
+    return [text.replace(/=\r?\n/g, ""), ...decoded].join("\n");
+  });
 }

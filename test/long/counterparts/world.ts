@@ -35,7 +35,7 @@ export interface World {
   startDesk(): Promise<Desk>;
   /** In a folder of its own name, which is kept when it is started again. @param yaml its configuration */
   startRelay(name: string, yaml: string, env: Record<string, string>): Promise<RelayProcess>;
-  /** A program that stays, with what it writes in `<name>.log` of the folder. */
+  /** A program that stays. */
   startProgram(name: string, command: string, args: string[], options?: { uid?: number; gid?: number }): ChildProcess;
   /** A file of the folder. @returns its path */
   write(name: string, text: string): string;
@@ -58,20 +58,10 @@ export function createWorld(): World {
       return startRelayProcess(dataDir, env, undefined, undefined, scope.atEnd);
     },
     startProgram(name, command, args, options = {}) {
-      const child = spawn(command, args, { ...options, cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-      let log = "";
-      for (const stream of [child.stdout, child.stderr])
-        stream?.on("data", (chunk) => {
-          log = `${log}${chunk}`.slice(-20_000);
-        });
+      const child = spawn(command, args, { ...options, cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
       child.on("error", (error) => console.log(`${name}: ${error.message}`));
       const ended = once(child, "exit");
-      let isEnding = false;
-      void ended.then(([code]) => {
-        if (!isEnding) console.log(`${name} has ended with ${code}: ${log.slice(-1_000)}`);
-      });
       scope.atEnd(async () => {
-        isEnding = true;
         if (child.exitCode !== null || child.pid === undefined) return;
         child.kill("SIGTERM");
         await Promise.race([ended, pause(5_000)]);
