@@ -1,15 +1,15 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { startProgram } from "../support/cli.ts";
+import { startCommand } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 
-/** Starts the built program under `umask 000`, and stops it as soon as it says where it listens. */
+/** Starts the built program through a shell with `umask 000`, and stops it as soon as it says where it listens. */
 async function runLoosely(argv: string[], env: Record<string, string>, cwd: string) {
-  const loose = "data:text/javascript,process.umask(0)";
-  const { child, ended } = startProgram(["--import", loose, bin, ...argv], { cwd, env: { HOME: cwd, ...env } });
+  const loosely = ["sh", "-c", 'umask 000; exec "$0" "$@"', process.execPath, bin, ...argv];
+  const { child, ended } = startCommand(loosely, { cwd, env: { HOME: cwd, ...env } });
   if (argv[0] === "serve") child.stdout?.once("data", () => child.kill("SIGTERM"));
   const { status, stdout, stderr } = await ended;
   return { status, stdout, output: stdout + stderr };
