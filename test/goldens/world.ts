@@ -7,7 +7,7 @@ import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { readVersion } from "../../src/ground/version.ts";
-import { type Relay, startRelay } from "../../src/start/relay.ts";
+import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
@@ -15,12 +15,12 @@ import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { listen } from "../../workshop/stand-in.ts";
-import { type CliRun, runTocsin } from "../support/cli.ts";
+import { runTocsin } from "../support/cli.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { scratch } from "../support/scratch.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { type NamedIds, writeHistory } from "./history.ts";
+import { writeHistory } from "./history.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
@@ -66,30 +66,10 @@ market: off
 watch: { gaps: 6h }
 `;
 
-/** A relay whose log has everything in it, at noon of 21 November 2026; its clock stands still but for \`step\`. */
-export interface GoldenWorld {
-  relay: Relay;
-  ids: NamedIds;
-  /** Names of alerts are replaced by their ids, as `settled` does the other way round. */
-  withIds(text: string): string;
-  dataDir: string;
-  /** By its clock, epoch milliseconds. */
-  now(): number;
-  api(path: string, init?: RequestInit): Promise<Response>;
-  /** As who is logged in on a browser. */
-  page(path: string): Promise<Response>;
-  run(argv: string[], env?: Record<string, string>): Promise<CliRun>;
-  /** Moves the clock on until it is there. */
-  passTimeUntil<T>(answer: Promise<T>): Promise<T>;
-  stopRelay(): Promise<void>;
-  /** Waits until nothing is under way, and moves the clock to the next multiple of this. Default 2 s. */
-  step(ms?: number): Promise<void>;
-  /** What differs from run to run is replaced by its name. */
-  settled(text: string): string;
-  close(): Promise<void>;
-}
+export type GoldenWorld = Awaited<ReturnType<typeof createGoldenWorld>>;
 
-export async function createGoldenWorld(): Promise<GoldenWorld> {
+/** A relay whose log has everything in it, at noon of 21 November 2026; its clock stands still but for `step`. */
+export async function createGoldenWorld() {
   const undo: (() => unknown)[] = [];
   const dataDir = mkdtempSync(join(scratch, "tocsin-goldens-"));
   undo.push(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
@@ -272,17 +252,15 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     "<data>": [dataDir],
   };
   return {
-    relay,
-    ids,
-    dataDir,
-    now: clock.now,
-    api: (path, init = {}) =>
+    ...{ relay, ids, dataDir, now: clock.now, passTimeUntil, step, stopRelay },
+    api: (path: string, init: RequestInit = {}) =>
       fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
-    async page(path) {
+    /** As who is logged in on a browser. */
+    async page(path: string) {
       cookie ??= await logIn();
       return fetch(`${url}${path}`, { headers: { cookie }, redirect: "manual" });
     },
-    run: (argv, more = {}) =>
+    run: (argv: string[], more: Record<string, string> = {}) =>
       runTocsin(argv, {
         columns: 120,
         env: { ...env, ...more },
@@ -295,12 +273,11 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
           commandsAsleep -= 1;
         },
       }),
-    withIds: (text) =>
+    /** Names of alerts are replaced by their ids, as `settled` does the other way round. */
+    withIds: (text: string) =>
       text.replace(/<([^<>]+)>/g, (name, key: string) => (key === "data" ? dataDir : (ids[key] ?? name))),
-    passTimeUntil,
-    step,
-    stopRelay,
-    settled: (text) => {
+    /** What differs from run to run is replaced by its name. */
+    settled: (text: string) => {
       const named = Object.entries(places).flatMap(([name, all]) =>
         all.map((place): [string, string] => [place, name]),
       );

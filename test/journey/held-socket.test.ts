@@ -28,14 +28,6 @@ const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const supervised = [bin, "serve", "--supervised", "--json"];
 const quiet = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
 
-/** A relay that can be restarted behind its socket. */
-interface Restartable {
-  hookUrl: string;
-  /** Resolves when the next process answers. */
-  restart(): Promise<void>;
-  current(): RelayProcess;
-}
-
 const ways = [
   { by: "systemd", start: startUnderSystemd },
   { by: "the supervisor", start: startUnderSupervisor },
@@ -243,13 +235,14 @@ async function holdSocket(): Promise<{ socket: Stream; hookUrl: string }> {
   return { socket, hookUrl: `http://127.0.0.1:${address.port}/hooks/${webhookSecret}` };
 }
 
-async function startUnderSystemd(): Promise<Restartable> {
+async function startUnderSystemd() {
   const dataDir = makeTempFolder();
   const { socket, hookUrl } = await holdSocket();
   let relay = await startRelayProcess(dataDir, quiet, undefined, socket);
   return {
     hookUrl,
     current: () => relay,
+    /** Resolves when the next process answers. */
     async restart() {
       expect(await relay.stop()).toBe(0);
       relay = await startRelayProcess(dataDir, quiet, undefined, socket);
@@ -257,7 +250,7 @@ async function startUnderSystemd(): Promise<Restartable> {
   };
 }
 
-async function startUnderSupervisor(): Promise<Restartable> {
+async function startUnderSupervisor() {
   const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
   return {
     hookUrl: relay.hookUrl,

@@ -8,12 +8,7 @@ import type { Call } from "./trace.ts";
  * one file says nothing of another, and a name is there when its folder was synced. A sync covers what had ended before
  * it began, and holds when it has ended.
  */
-export interface Disk {
-  begin(call: Call): void;
-  end(call: Call): void;
-  /** What is found after a power cut now. */
-  cut(random: SeededRandom): Image;
-}
+export type Disk = ReturnType<typeof createDisk>;
 
 /** By path: what a file holds, or that it is a folder. Folders stand before what they hold. */
 export type Image = Map<string, Buffer | "folder">;
@@ -51,7 +46,7 @@ type Node = File | Folder;
  *
  * @param isBlank whose content nobody will read: only its length is kept
  */
-export function createDisk(root: string, found: Image, isBlank: (path: string) => boolean): Disk {
+export function createDisk(root: string, found: Image, isBlank: (path: string) => boolean) {
   const top = newFolder();
   const positions = new Map<string, { at: number; appends: boolean }>();
   const covered = new Map<Call, Operation[]>();
@@ -126,7 +121,7 @@ export function createDisk(root: string, found: Image, isBlank: (path: string) =
   }
 
   return {
-    begin(call) {
+    begin(call: Call) {
       switch (call.kind) {
         case "open":
           return open(call);
@@ -156,7 +151,7 @@ export function createDisk(root: string, found: Image, isBlank: (path: string) =
       }
     },
 
-    end(call) {
+    end(call: Call): void {
       for (const operation of operations.get(call) ?? []) operation.hasEnded = true;
       operations.delete(call);
       if (call.kind !== "sync") return;
@@ -172,7 +167,8 @@ export function createDisk(root: string, found: Image, isBlank: (path: string) =
       }
     },
 
-    cut(random) {
+    /** What is found after a power cut now. */
+    cut(random: SeededRandom): Image {
       const choose = createChoice(random, top);
       const image: Image = new Map();
       const visit = (folder: Folder, path: string) => {

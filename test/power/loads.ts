@@ -15,21 +15,7 @@ export interface Load {
   run(scene: Scene): Promise<void>;
 }
 
-interface Scene {
-  recorder: Recorder;
-  random: SeededRandom;
-  /** Starts the relay with two webhooks as destinations, one of them faulty. */
-  start(): Promise<RecordedRelay>;
-  /** Sends alerts one after another over a connection of its own, until all are answered or the relay is gone. */
-  send(relay: RecordedRelay, count: number, pauseMs: number): Promise<void>;
-  /** Resolves when the destinations have heard nothing for a while. */
-  quiet(): Promise<void>;
-  /** Looks at the API until `work` has ended. */
-  watch(relay: RecordedRelay, work: Promise<unknown>): Promise<void>;
-  mute(relay: RecordedRelay): Promise<void>;
-  /** Notes what a script has accepted. */
-  note(id: string, body: string): void;
-}
+type Scene = ReturnType<typeof createScene>;
 
 /** So many senders at once, to one relay that is looked at meanwhile, until all has arrived. */
 async function sendAll({ start, send, watch, quiet }: Scene, senders: number, count: number, pauseMs: number) {
@@ -103,31 +89,30 @@ export const shortLoad: Load = {
   },
 };
 
-/** Runs a load under strace and leaves the recording in `folder`. */
-export async function recordLoad(load: Load, folder: string, seed: number): Promise<void> {
-  const random = createSeededRandom(seed);
-  const recorder = await startRecorder(folder);
-  const scope = createScope();
-  const receiver = await startReceiver(scope, random);
-  const sent: SentRecord = { bodies: [], accepted: {}, destinations: { "/steady": "steady", "/faulty": "faulty" } };
-  const config = join(folder, "tocsin.yaml");
-  writeFileSync(config, configuration(receiver.url));
-  let serial = 0;
-
+/** @param sent is told of all that is sent, and what was answered */
+function createScene(
+  recorder: Recorder,
+  quiet: () => Promise<void>,
+  random: SeededRandom,
+  sent: SentRecord,
+  config: string,
+) {
   function makeBody(): { body: string; items: number } {
-    serial += 1;
-    const alert = { title: `Alert ${serial}`, eventId: `${load.name} ${serial}`, note: "n".repeat(random.below(1500)) };
+    const serial = sent.bodies.length + 1;
+    const alert = { title: `Alert ${serial}`, eventId: `${config} ${serial}`, note: "n".repeat(random.below(1500)) };
     if (random.below(10) > 0) return { body: JSON.stringify(alert), items: 1 };
     const items = 2 + random.below(4);
     return { body: JSON.stringify(Array.from({ length: items }, (_, item) => ({ ...alert, item }))), items };
   }
 
-  const scene: Scene = {
+  return {
     recorder,
-    random,
+    /** Starts the relay with two webhooks as destinations, one of them faulty. */
     start: () => recorder.serve({ TOCSIN_CONFIG: config }),
-    quiet: receiver.quiet,
-    async send(relay, count, pauseMs) {
+    /** Resolves when the destinations have heard nothing for a while. */
+    quiet,
+    /** Sends alerts one after another over a connection of its own, until all are answered or the relay is gone. */
+    async send(relay: RecordedRelay, count: number, pauseMs: number) {
       for (let turn = 0; turn < count; turn += 1) {
         const { body, items } = makeBody();
         sent.bodies.push(body);
@@ -140,7 +125,8 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
         if (pauseMs > 0) await pause(random.below(pauseMs * 2));
       }
     },
-    async watch(relay, work) {
+    /** Looks at the API until `work` has ended. */
+    async watch(relay: RecordedRelay, work: Promise<unknown>) {
       let isOver = false;
       const end = work.finally(() => (isOver = true));
       while (!isOver) {
@@ -150,17 +136,30 @@ export async function recordLoad(load: Load, folder: string, seed: number): Prom
       }
       await end;
     },
-    async mute(relay) {
+    async mute(relay: RecordedRelay) {
       const body = JSON.stringify({ match: { title: "no such alert" }, for: "1h", reason: "power" });
       const asked = { method: "POST", body, token: relay.adminToken };
       const { status, text: said } = await call(`${relay.url}/api/mutes`, asked);
       if (status !== 201) throw new Error(`no mute: ${status} ${said}`);
     },
-    note(id, body) {
+    /** Notes what a script has accepted. */
+    note(id: string, body: string) {
       sent.bodies.push(body);
       sent.accepted[id] = { body, items: 1 };
     },
   };
+}
+
+/** Runs a load under strace and leaves the recording in `folder`. */
+export async function recordLoad(load: Load, folder: string, seed: number): Promise<void> {
+  const random = createSeededRandom(seed);
+  const recorder = await startRecorder(folder);
+  const scope = createScope();
+  const receiver = await startReceiver(scope, random);
+  const sent: SentRecord = { bodies: [], accepted: {}, destinations: { "/steady": "steady", "/faulty": "faulty" } };
+  const config = join(folder, "tocsin.yaml");
+  writeFileSync(config, configuration(receiver.url));
+  const scene = createScene(recorder, receiver.quiet, random, sent, config);
   try {
     await load.run(scene);
   } finally {

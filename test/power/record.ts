@@ -8,28 +8,8 @@ import { longestString, tracedCalls } from "./trace.ts";
 
 const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 
-/** A folder in which programs run under strace, all in one trace. Nothing else may write to it. */
-export interface Recorder {
-  /** Below it lies everything that the power cut is to be survived by. */
-  disk: string;
-  dataDir: string;
-  /** Starts a relay; resolves when it listens. */
-  serve(env: Record<string, string>): Promise<RecordedRelay>;
-  /** Runs a command of the program to its end. */
-  command(args: string[], env?: Record<string, string>): Promise<void>;
-  /** Runs a script of this folder to its end; what it prints is part of the recording. */
-  script(name: string, args: string[]): Promise<void>;
-  /** No more comes. */
-  end(): Promise<void>;
-}
-
-export interface RecordedRelay {
-  url: string;
-  hookUrl: string;
-  adminToken: string;
-  /** SIGTERM, and its end. */
-  stop(): Promise<void>;
-}
+export type Recorder = Awaited<ReturnType<typeof startRecorder>>;
+export type RecordedRelay = Awaited<ReturnType<Recorder["serve"]>>;
 
 /** Parts of a recording's folder. */
 export const recordingPaths = (folder: string) => ({
@@ -43,8 +23,11 @@ export const recordingPaths = (folder: string) => ({
   earlier: join(folder, "earlier.json"),
 });
 
-/** @throws an error that says how to get strace where it is missing or may not trace. */
-export async function startRecorder(path: string): Promise<Recorder> {
+/**
+ * A folder in which programs run under strace, all in one trace. Nothing else may write to it.
+ * @throws an error that says how to get strace where it is missing or may not trace.
+ */
+export async function startRecorder(path: string) {
   mkdirSync(path, { recursive: true });
   // As the kernel names it, and with it the trace.
   const folder = realpathSync(path);
@@ -84,9 +67,10 @@ export async function startRecorder(path: string): Promise<Recorder> {
   }
 
   return {
-    disk,
-    dataDir,
-    async serve(env) {
+    /** Below `disk` lies everything that the power cut is to be survived by. */
+    ...{ disk, dataDir },
+    /** Starts a relay; resolves when it listens. */
+    async serve(env: Record<string, string>) {
       const { pid, read, ended } = await launch([bin, "serve", "--json"], { PORT: "0", LOG_LEVEL: "warn", ...env });
       while (!read().includes("\n")) {
         if (!existsSync(`/proc/${pid}`)) await ended();
@@ -104,8 +88,10 @@ export async function startRecorder(path: string): Promise<Recorder> {
         },
       };
     },
-    command: (command, env) => run([bin, ...command], env),
-    script: (name, more) => run([fileURLToPath(new URL(name, import.meta.url)), ...more]),
+    /** Runs a command of the program to its end. */
+    command: (command: string[], env?: Record<string, string>) => run([bin, ...command], env),
+    /** Runs a script of this folder to its end; what it prints is part of the recording. */
+    script: (name: string, more: string[]) => run([fileURLToPath(new URL(name, import.meta.url)), ...more]),
     async end() {
       const exited = once(shell, "exit");
       shell.stdin?.end("exit\n");

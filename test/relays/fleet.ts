@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { openBalancer } from "../../workshop/demo/balancer.ts";
 import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
-import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { danceCauses, danceDestination, danceRoutes } from "./dance.ts";
@@ -44,25 +44,6 @@ export interface Version {
   bin?: string;
 }
 
-/** Relays on one PostgreSQL behind a balancer, each over a way to the database that can be made to fail. */
-export interface Fleet {
-  members: Member[];
-  balancer: { url: string; ready(): string[] };
-  postgres: PostgresServer;
-  hookUrl: string;
-  start(member: Member, version?: Version): Promise<void>;
-  kill(member: Member): Promise<void>;
-  /** SIGTERM; its exit status. */
-  stop(member: Member): Promise<number | null>;
-  /** SIGSTOP and SIGCONT. */
-  freeze(member: Member): void;
-  goOn(member: Member): void;
-  /** Asks the database itself; again until it answers. */
-  ask<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Who holds the lane group now. */
-  ownerOf(group: string): Promise<Member | undefined>;
-}
-
 const movedClock = fileURLToPath(new URL("./moved-clock.cjs", import.meta.url));
 const checkout = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 
@@ -94,7 +75,10 @@ delivery:
 ${more}`;
 }
 
-export async function startFleet(scope: Scope, options: FleetOptions): Promise<Fleet> {
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
+/** Relays on one PostgreSQL behind a balancer, each over a way to the database that can be made to fail. */
+export async function startFleet(scope: Scope, options: FleetOptions) {
   const { receivers, clocksAheadMs, bin = checkout, more = [""], drainMs = 1_000 } = options;
   const folder = makeTempFolder(scope.atEnd);
   const files = more.map((lines, index) => {
@@ -119,12 +103,27 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
     members.push(member);
   }
 
-  const fleet: Fleet = {
-    members,
+  /** Asks the database itself; again until it answers. */
+  async function ask<Row extends object>(sql: string, values?: unknown[]) {
+    for (let tries = 1; ; tries += 1) {
+      const client = new pg.Client({ connectionString: postgres.url, query_timeout: 10_000 });
+      client.on("error", () => {});
+      try {
+        await client.connect();
+        return (await client.query<Row>(sql, values)).rows;
+      } catch (error) {
+        if (tries === 40) throw error;
+        await pause(250);
+      } finally {
+        await client.end().catch(() => {});
+      }
+    }
+  }
+
+  return {
+    ...{ members, postgres, ask, hookUrl: `${balancerUrl}/hooks/${webhookSecret}` },
     balancer: { url: balancerUrl, ready: balancer.ready },
-    postgres,
-    hookUrl: `${balancerUrl}/hooks/${webhookSecret}`,
-    async start(member, { configuration = 0, bin: started = bin } = {}) {
+    async start(member: Member, { configuration = 0, bin: started = bin }: Version = {}) {
       const index = members.indexOf(member);
       const env = {
         ...{ DATABASE_URL: member.proxy.url, TOCSIN_CONFIG: files[configuration] as string, LOG_LEVEL: "warn" },
@@ -148,45 +147,32 @@ export async function startFleet(scope: Scope, options: FleetOptions): Promise<F
       const { url, process } = member.process;
       balancer.put({ name: member.name, port: Number(new URL(url).port), pid: process.pid ?? 0 });
     },
-    async kill(member) {
+    async kill(member: Member) {
       await member.process?.kill();
       member.process = undefined;
       member.isStopped = false;
     },
-    async stop(member) {
+    /** SIGTERM; its exit status. */
+    async stop(member: Member) {
       const status = await member.process?.stop();
       member.process = undefined;
       return status ?? null;
     },
-    freeze(member) {
+    /** SIGSTOP and SIGCONT. */
+    freeze(member: Member) {
       member.isStopped = member.process?.process.kill("SIGSTOP") ?? false;
     },
-    goOn(member) {
+    goOn(member: Member) {
       member.process?.process.kill("SIGCONT");
       member.isStopped = false;
     },
-    async ask<Row extends object>(sql: string, values?: unknown[]) {
-      for (let tries = 1; ; tries += 1) {
-        const client = new pg.Client({ connectionString: postgres.url, query_timeout: 10_000 });
-        client.on("error", () => {});
-        try {
-          await client.connect();
-          return (await client.query<Row>(sql, values)).rows;
-        } catch (error) {
-          if (tries === 40) throw error;
-          await pause(250);
-        } finally {
-          await client.end().catch(() => {});
-        }
-      }
-    },
-    async ownerOf(group) {
-      const [row] = await fleet.ask<{ relay: string }>(
+    /** Who holds the lane group now. */
+    async ownerOf(group: string) {
+      const [row] = await ask<{ relay: string }>(
         "SELECT relay FROM lanes WHERE lane_group = $1 AND lease_until > clock_timestamp()",
         [group],
       );
       return members.find(({ id }) => row?.relay.endsWith(id()));
     },
   };
-  return fleet;
 }

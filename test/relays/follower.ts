@@ -3,20 +3,11 @@ import { adminToken } from "../support/relay-process.ts";
 import type { Fleet } from "./fleet.ts";
 import { pause, type Scope, until } from "./scope.ts";
 
-/** A page that stays open all the time: the event stream through the balancer, opened again behind the last event whenever it ends. */
-export interface Follower {
-  /** Resolves once the stream is open. */
-  opened: Promise<void>;
-  /** How often it was opened behind an event that it had seen. */
-  resumed(): number;
-  /** What is wrong with what it has seen of all that the database holds now. */
-  judge(): Promise<string[]>;
-}
-
 const againMs = 500;
 const seesAllWithinMs = 60_000;
 
-export function followEvents(scope: Scope, { balancer, ask }: Pick<Fleet, "balancer" | "ask">): Follower {
+/** A page that stays open all the time: the event stream through the balancer, opened again behind the last event whenever it ends. */
+export function followEvents(scope: Scope, { balancer, ask }: Pick<Fleet, "balancer" | "ask">) {
   const seen = new Map<string, string[]>();
   const ending = new AbortController();
   const wrong: string[] = [];
@@ -62,9 +53,12 @@ export function followEvents(scope: Scope, { balancer, ask }: Pick<Fleet, "balan
   });
 
   return {
+    /** Resolves once the stream is open. */
     opened,
+    /** How often it was opened behind an event that it had seen. */
     resumed: () => resumed,
-    async judge() {
+    /** What is wrong with what it has seen of all that the database holds now. */
+    async judge(): Promise<string[]> {
       const stored = await ask<{ id: string }>("SELECT id FROM alerts");
       await until(() => stored.every(({ id }) => seen.has(id)), seesAllWithinMs);
       const missing = stored.filter(({ id }) => !seen.has(id));

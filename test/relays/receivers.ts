@@ -1,6 +1,5 @@
 import { buffer, json } from "node:stream/consumers";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import type { StandInMessage } from "../../workshop/chat/world.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { listen, listenForMail, pause, type Scope } from "./scope.ts";
 
@@ -18,22 +17,7 @@ export interface Arrival {
   isMarkedRepeat: boolean;
 }
 
-export interface Receivers {
-  chatUrl: string;
-  smtpUrl: string;
-  hookUrl: string;
-  /** Answers 204 until it is broken, and then says that it takes no alerts, behind `whenAsked`. */
-  fragileUrl: string;
-  breakFragile(whenAsked: () => void): void;
-  mendFragile(): void;
-  /** At each call of the other webhook that has arrived, before it is answered. Undefined: no more. */
-  onHookCall(notice: (() => void) | undefined): void;
-  arrivals: Arrival[];
-  /** Two calls to one chat at a time, or to the bot too close together, and answers 429: what went wrong, with the time. */
-  breaches: string[];
-  /** What a reader of the chat sees. */
-  messages(chat: keyof typeof chats): StandInMessage[];
-}
+export type Receivers = Awaited<ReturnType<typeof createReceivers>>;
 
 /** The bot calls once in two seconds; what is on its way on a busy machine may come closer together than it left. */
 const leastBotGapMs = 1_000;
@@ -43,8 +27,9 @@ const namesIn = (text: string) => [...new Set(text.match(nameIn) ?? [])];
 const isMarked = (text: string) => text.includes("(possible repeat)");
 
 /** A bot's chats as strict as the vendor, a mail server, and two webhooks, all on this machine. Each takes its time. */
-export async function createReceivers(scope: Scope, random: SeededRandom): Promise<Receivers> {
+export async function createReceivers(scope: Scope, random: SeededRandom) {
   const arrivals: Arrival[] = [];
+  /** Two calls to one chat at a time, or to the bot too close together, and answers 429: what went wrong, with the time. */
   const breaches: string[] = [];
   const note = (destination: string, text: string, marked = isMarked(text)) => {
     const at = Date.now();
@@ -113,18 +98,20 @@ export async function createReceivers(scope: Scope, random: SeededRandom): Promi
 
   return {
     ...{ chatUrl, smtpUrl, hookUrl: `${hooksUrl}/hook`, fragileUrl: `${hooksUrl}/fragile` },
-    breakFragile(whenAsked) {
+    /** `fragileUrl` answers 204 until it is broken, and then says that it takes no alerts, behind `whenAsked`. */
+    breakFragile(whenAsked: () => void) {
       broken = whenAsked;
     },
     mendFragile() {
       broken = undefined;
     },
-    onHookCall(notice) {
+    /** At each call of the other webhook that has arrived, before it is answered. Undefined: no more. */
+    onHookCall(notice: (() => void) | undefined) {
       onHookCall = notice;
     },
-    arrivals,
-    breaches,
-    messages: (chat) => standIn.messages(chats[chat]),
+    ...{ arrivals, breaches },
+    /** What a reader of the chat sees. */
+    messages: (chat: keyof typeof chats) => standIn.messages(chats[chat]),
   };
 }
 

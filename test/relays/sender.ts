@@ -24,13 +24,7 @@ interface Planned extends Sent {
   twins: number;
 }
 
-export interface Sender {
-  sent: Sent[];
-  /** Sends this many more at once; with this text, if any. */
-  burst(count: number, target: Target, text?: string): Sent[];
-  /** Sends nothing new, and waits for what is under way. */
-  end(): Promise<void>;
-}
+export type Sender = ReturnType<typeof startSender>;
 
 export interface SenderOptions {
   url: string;
@@ -56,7 +50,7 @@ export function usualTarget(number: number): Target {
 }
 
 /** At its rate, over kept connections and new ones. */
-export function startSender(options: SenderOptions): Sender {
+export function startSender(options: SenderOptions) {
   const { url, perSecond, random, neverRepeats = false, targetOf = usualTarget } = options;
   const agents = [new Agent({ keepAlive: true, maxSockets: 16 }), new Agent({ keepAlive: false })];
   const sent: Sent[] = [];
@@ -115,10 +109,12 @@ export function startSender(options: SenderOptions): Sender {
   }, 10);
   return {
     sent,
-    burst(count, target, text) {
+    /** Sends this many more at once; with this text, if any. */
+    burst(count: number, target: Target, text?: string): Sent[] {
       beside += count;
       return Array.from({ length: count }, () => sendNext(target, text));
     },
+    /** Sends nothing new, and waits for what is under way. */
     async end() {
       clearInterval(timer);
       await Promise.all(underWay);

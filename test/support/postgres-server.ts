@@ -5,21 +5,7 @@ import { fileURLToPath } from "node:url";
 import { findLastingPort } from "./lasting-port.ts";
 import { scratch } from "./scratch.ts";
 
-export interface PostgresServer {
-  /** The address of its database `postgres`, as its superuser. */
-  url: string;
-  /** Its files. */
-  data: string;
-  /** The id of its first process. */
-  pid(): number;
-  /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended; `SIGKILL`: of its first process, which the others follow. Resolves when it has ended. */
-  stop(signal: "SIGQUIT" | "SIGINT" | "SIGKILL"): Promise<void>;
-  /** On the same port. Resolves when it takes connections. */
-  start(): Promise<void>;
-  restart(signal: "SIGQUIT" | "SIGINT"): Promise<void>;
-  /** For good, with its folder. */
-  end(): Promise<void>;
-}
+export type PostgresServer = Awaited<ReturnType<typeof startPostgresServer>>;
 
 interface Answer {
   port: number;
@@ -38,9 +24,9 @@ interface Answer {
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   place = scratch,
-  original?: Pick<PostgresServer, "data">,
+  original?: { data: string },
   build = process.env.TOCSIN_TEST_POSTGRES ?? "",
-): Promise<PostgresServer> {
+) {
   const script = fileURLToPath(new URL("postgres-server.mjs", import.meta.url));
   const port = String(await findLastingPort());
   const args = [script, place, port, JSON.stringify(settings), original?.data ?? "", build];
@@ -60,12 +46,18 @@ export async function startPostgresServer(
     last = await answer();
   }
   return {
+    /** The address of its database `postgres`, as its superuser. */
     url: `postgres://postgres@127.0.0.1:${last.port}/postgres`,
+    /** Its files. */
     data: last.data,
+    /** The id of its first process. */
     pid: () => last.pid,
-    stop: (signal) => command(`stop ${signal}`),
+    /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended; `SIGKILL`: of its first process, which the others follow. Resolves when it has ended. */
+    stop: (signal: "SIGQUIT" | "SIGINT" | "SIGKILL") => command(`stop ${signal}`),
+    /** On the same port. Resolves when it takes connections. */
     start: () => command("start"),
-    restart: (signal) => command(`restart ${signal}`),
+    restart: (signal: "SIGQUIT" | "SIGINT") => command(`restart ${signal}`),
+    /** For good, with its folder. */
     async end() {
       if (child.exitCode !== null) return;
       const ended = once(child, "exit");

@@ -35,7 +35,7 @@ import { createOperations } from "../../src/operations/operations.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
-import { createWeb, type Web } from "../../src/web/web.ts";
+import { createWeb } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
 import {
   request as acceptable,
@@ -55,37 +55,12 @@ import { createTestClock, type TestClock } from "./test-clock.ts";
 export const adminToken = "canary-admin-token-9f3b1c77aa";
 export const hookSecret = "canary-hook-secret-51c0de";
 
-export interface WebFixture {
-  web: Web;
-  store: Store;
-  clock: TestClock;
-  operations: Operations;
-  /** A test may put others in place. */
-  destinations: DestinationState[];
-  /** As a stranger. */
-  ask(path: string, init?: RequestInit): Promise<Response>;
-  /** With the admin token. */
-  api(path: string, init?: RequestInit): Promise<Response>;
-  /** A browser that has logged in; its cookie goes with each request. */
-  logIn(): Promise<Browser>;
-  /** The first who logs in: when one of these asks for a page. `read` gives its text. */
-  get: Browser["get"];
-  post: Browser["post"];
-  read(path: string): Promise<string>;
-  addAlert(input?: AlertInput): Promise<Alert>;
-  /** Routes one that was left unrouted. */
-  routeAlert(alert: Alert, input?: AlertInput): Promise<void>;
-}
+export type WebFixture = Awaited<ReturnType<typeof createWebFixture>>;
 
 /** Several values where a field is sent several times. */
 type SentFields = Record<string, string | string[]>;
 
-export interface Browser {
-  cookie: string;
-  get(path: string, init?: RequestInit): Promise<Response>;
-  /** A form of ours: same origin, with the form token of its page. */
-  post(path: string, fields?: SentFields, headers?: Record<string, string>): Promise<Response>;
-}
+export type Browser = Awaited<ReturnType<WebFixture["logIn"]>>;
 
 export interface AlertInput {
   facts?: Partial<AlertFacts>;
@@ -152,7 +127,7 @@ export const route = (name: string, over: Partial<Route> = {}): Route => ({
 });
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
-export async function createWebFixture(options: WebFixtureOptions = {}): Promise<WebFixture> {
+export async function createWebFixture(options: WebFixtureOptions = {}) {
   const { clock = createTestClock(), sources = [], relays = [], watches = [], silence = [] } = options;
   const doorRefusals = options.doorRefusals ?? [];
   const newId = createIdSource(clock.now);
@@ -256,7 +231,8 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     web.fetch(new Request(`http://tocsin.test${path}`, init), {});
 
   const sameOrigin = { origin: "http://tocsin.test" };
-  async function logIn(): Promise<Browser> {
+  /** A browser that has logged in; its cookie goes with each request. */
+  async function logIn() {
     const headers = { ...sameOrigin, host: "tocsin.test" };
     const body = new URLSearchParams({ token: adminToken });
     const answer = await request("/login", { method: "POST", headers, body });
@@ -266,7 +242,8 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     return {
       cookie,
       get,
-      async post(path, fields = {}, headers = {}) {
+      /** A form of ours: same origin, with the form token of its page. */
+      async post(path: string, fields: SentFields = {}, headers: Record<string, string> = {}) {
         const page = await (await get("/mutes")).text();
         const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
         const sent = new URLSearchParams();
@@ -277,21 +254,25 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     };
   }
 
-  let first: Promise<Browser> | undefined;
+  let first: ReturnType<typeof logIn> | undefined;
   const theFirst = () => {
     first ??= logIn();
     return first;
   };
   return {
-    get: async (...asked) => (await theFirst()).get(...asked),
-    post: async (...asked) => (await theFirst()).post(...asked),
-    read: async (path) => (await (await theFirst()).get(path)).text(),
+    /** The first who logs in: when one of these asks for a page. `read` gives its text. */
+    get: async (...asked: [path: string, init?: RequestInit]) => (await theFirst()).get(...asked),
+    post: async (...asked: [path: string, fields?: SentFields, headers?: Record<string, string>]) =>
+      (await theFirst()).post(...asked),
+    read: async (path: string) => (await (await theFirst()).get(path)).text(),
     ...{ web, store, clock, operations, destinations: states, ask: request },
-    api: (path, init = {}) =>
+    /** With the admin token. */
+    api: (path: string, init: RequestInit = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,
-    addAlert: (input = {}) => addAlert(store, clock.now(), newId, input),
-    routeAlert: (alert, input = {}) => routeAlert(store, clock.now(), alert, input),
+    addAlert: (input: AlertInput = {}) => addAlert(store, clock.now(), newId, input),
+    /** Routes one that was left unrouted. */
+    routeAlert: (alert: Alert, input: AlertInput = {}) => routeAlert(store, clock.now(), alert, input),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,46 +18,27 @@ export interface Result {
   faults: string[];
 }
 
-/** What the webhook destination `desk` has got. */
-export interface Desk {
-  url: string;
-  /** Ids of alerts, once for each message that had them. */
-  ids: string[];
-  /** Texts of notices, with their severity. */
-  notices: string[];
-  /** Texts of messages about alerts. */
-  texts: string[];
-}
+export type Desk = Awaited<ReturnType<typeof startDesk>>;
+export type World = ReturnType<typeof createWorld>;
 
-export interface World {
-  scope: Scope;
-  folder: string;
-  startDesk(): Promise<Desk>;
-  /** In a folder of its own name, which is kept when it is started again. @param yaml its configuration */
-  startRelay(name: string, yaml: string, env: Record<string, string>): Promise<RelayProcess>;
-  /** A program that stays. */
-  startProgram(name: string, command: string, args: string[], options?: { uid?: number; gid?: number }): ChildProcess;
-  /** A file of the folder. @returns its path */
-  write(name: string, text: string): string;
-}
-
-export function createWorld(): World {
+export function createWorld() {
   const scope = createScope();
   // Programs read it as users of their own.
   const folder = mkdtempSync(join(tmpdir(), "tocsin-counterparts-"));
   scope.atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
   spawn("chmod", ["755", folder]);
   return {
-    scope,
-    folder,
+    ...{ scope, folder },
     startDesk: () => startDesk(scope),
-    startRelay(name, yaml, env) {
+    /** In a folder of its own name, which is kept when it is started again. @param yaml its configuration */
+    startRelay(name: string, yaml: string, env: Record<string, string>) {
       const dataDir = join(folder, name);
       mkdirSync(dataDir, { recursive: true });
       writeFileSync(join(dataDir, "tocsin.yaml"), yaml);
       return startRelayProcess(dataDir, env, undefined, undefined, scope.atEnd);
     },
-    startProgram(name, command, args, options = {}) {
+    /** A program that stays. */
+    startProgram(name: string, command: string, args: string[], options: { uid?: number; gid?: number } = {}) {
       const child = spawn(command, args, { ...options, cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
       child.on("error", (error) => console.log(`${name}: ${error.message}`));
       const ended = once(child, "exit");
@@ -69,7 +50,8 @@ export function createWorld(): World {
       });
       return child;
     },
-    write(name, text) {
+    /** A file of the folder. @returns its path */
+    write(name: string, text: string) {
       const path = join(folder, name);
       writeFileSync(path, text, { mode: 0o644 });
       return path;
@@ -77,8 +59,9 @@ export function createWorld(): World {
   };
 }
 
-async function startDesk(scope: Scope): Promise<Desk> {
-  const desk: Desk = { url: "", ids: [], notices: [], texts: [] };
+/** The webhook destination `desk`: ids of alerts, once for each message that had them, and texts of messages and of notices. */
+async function startDesk(scope: Scope) {
+  const desk = { ids: [] as string[], notices: [] as string[], texts: [] as string[] };
   const url = await listen(scope, async (request, response) => {
     const { type, data } = (await json(request)) as {
       type: string;
@@ -91,7 +74,7 @@ async function startDesk(scope: Scope): Promise<Desk> {
     }
     response.writeHead(204).end();
   });
-  return Object.assign(desk, { url: `${url}/` });
+  return { ...desk, url: `${url}/` };
 }
 
 /** The configuration of a relay that sends all to the desk. */

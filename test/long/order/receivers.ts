@@ -21,20 +21,14 @@ export interface Message {
   rang?: { at: number; isOver: boolean };
 }
 
-export interface Receivers {
-  hookUrl: string;
-  chatUrl: string;
-  smtpUrl: string;
-  /** What each destination shows of a pair now, oldest first. What was refused, or got no answer, is not among it. */
-  shown(name: string): { program: Message[]; chat: Message[]; mail: Message[] };
-}
+export type Receivers = Awaited<ReturnType<typeof createReceivers>>;
 
 const faults = ["none", "reset", "500", "429", "none", "hung"] as const;
 /** Of a mail server: 451 is its 500 and its 429. */
 const mailFaults = ["none", "451", "none", "451", "none", "hung"] as const;
 
 /** A program, chats, and a mailbox, of which each fails the first call about each pair in a way of its own. */
-export async function createReceivers(scope: Scope): Promise<Receivers> {
+export async function createReceivers(scope: Scope) {
   const program = new Map<string, Message[]>();
   const mailed = new Map<string, Message[]>();
   const called = new Set<string>();
@@ -100,7 +94,8 @@ export async function createReceivers(scope: Scope): Promise<Receivers> {
   const chatOf = (name: string) => chats[Number(/\d+/.exec(name)?.[0]) % chats.length];
   return {
     ...{ hookUrl, chatUrl, smtpUrl },
-    shown: (name) => ({
+    /** What each destination shows of a pair now, oldest first. What was refused, or got no answer, is not among it. */
+    shown: (name: string): Record<"program" | "mail" | "chat", Message[]> => ({
       program: program.get(name) ?? [],
       mail: mailed.get(name) ?? [],
       chat: standIn
