@@ -18,7 +18,7 @@ async function killWhileReading({ dataDir, start }: JourneyWorld, env: Record<st
   };
   for (;;) {
     const relay = await start(env);
-    await waitUntil(noted, (seqs) => seqs.length > 0, { what: "alerts being read" });
+    await waitUntil(noted, (seqs) => seqs.length > 0, "alerts being read");
     await relay.kill();
     const seqs = noted();
     if (seqs.length > 0) return [...seqs];

@@ -36,7 +36,7 @@ routes:
   const counts = await waitUntil(
     () => readDeskCounts(relay),
     (found) => (found.sent ?? 0) + (found.digested ?? 0) === 1001,
-    { what: "an end for every delivery" },
+    "an end for every delivery",
   );
   expect(counts.digested).toBeGreaterThan(900);
   const refused = world.chat.calls().filter((call) => call.status === 429);

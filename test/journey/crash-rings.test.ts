@@ -48,7 +48,7 @@ delivery: { ambiguous: { wait: 1s } }
     () => readAlerts<Alert>(relay),
     (all) =>
       all.every(({ routedAt, deliveries }) => routedAt !== null && deliveries.every(({ state }) => isOver(state))),
-    { what: "an end of all but what is held" },
+    "an end of all but what is held",
   );
   const stored = new Set(alerts.map(({ id }) => id));
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);

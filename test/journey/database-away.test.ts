@@ -84,7 +84,7 @@ describe("a start while PostgreSQL is away", () => {
     expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([202]));
     expect((await relay.api("/api/alerts")).status).toBe(200);
     const sent = posted.flatMap(({ ids }) => ids);
-    await waitUntil(arrived, (all) => sent.every((id) => all.includes(id)), { what: "the alerts at the desk" });
+    await waitUntil(arrived, (all) => sent.every((id) => all.includes(id)), "the alerts at the desk");
     expect(await relay.stop()).toBe(0);
   });
 

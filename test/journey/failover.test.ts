@@ -65,7 +65,7 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
       const ids = new Set(all);
       return accepted.every((id) => ids.has(id));
     },
-    { what: "all that was taken at the desk" },
+    "all that was taken at the desk",
   );
   expect(arrived()).toHaveLength(new Set(arrived()).size);
   expect(await relay.stop()).toBe(0);

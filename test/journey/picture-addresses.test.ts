@@ -64,7 +64,7 @@ it("the address of a picture shows it to nobody but who has the message, and is 
     const answer = await waitUntil(
       () => fetch(local),
       ({ status }) => status !== 503,
-      { what: "the picture" },
+      "the picture",
     );
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "image/png"]);
     const png = new DataView(await answer.arrayBuffer());

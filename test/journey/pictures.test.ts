@@ -39,7 +39,7 @@ function waitForPicture(relay: RelayProcess, id: string): Promise<Delivery["pict
   return waitUntil(
     () => pictureOf(relay, id),
     (picture) => picture !== undefined,
-    { what: "what became of the picture" },
+    "what became of the picture",
   );
 }
 
@@ -68,7 +68,7 @@ describe("the picture of an alert", () => {
       more += 1;
       const id = await send(relay, 4_900_000 - more * 10_000);
       const isDecided = async () => isUnderWay() || (await pictureOf(relay, id)) !== undefined;
-      await waitUntil(isDecided, Boolean, { what: "the picture's call" });
+      await waitUntil(isDecided, Boolean, "the picture's call");
     }
     expect(isUnderWay()).toBe(true);
     await relay.kill();

@@ -46,7 +46,7 @@ it("each of two accounts is registered, watched, told of once and put back by it
     waitUntil(
       async () => (await relay.getJson<Status>("/api/status")).data,
       ({ watches }) => watches.some((watch) => watch.name === name && watch.verdict === verdict),
-      { what: `${name} to be ${verdict}` },
+      `${name} to be ${verdict}`,
     );
   const told = (words: string) => world.chat.messages(deskChat).filter(({ text }) => text.includes(words)).length;
 

@@ -89,7 +89,7 @@ it("sends an alert behind one commit, which may be answered late or never, once 
   const sent: string[] = [];
   async function expectArrived(...ids: string[]): Promise<void> {
     sent.push(...ids);
-    await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), { what: "the alert at the desk" });
+    await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), "the alert at the desk");
   }
   /** Whether the delivery was claimed by the transaction that stored the request. */
   const wasClaimedWith = async (id: string) => {

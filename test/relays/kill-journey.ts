@@ -3,7 +3,7 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { type Fleet, type Member, startFleet } from "./fleet.ts";
 import { followEvents } from "./follower.ts";
 import { type Evidence, type Finding, isSettled, judge, tellAll } from "./judge.ts";
-import { createReceivers, type Receivers } from "./receivers.ts";
+import { createReceivers } from "./receivers.ts";
 import { createScope, pause, until } from "./scope.ts";
 import { type Sender, startSender } from "./sender.ts";
 import { installWitness } from "./witness.ts";
@@ -21,28 +21,13 @@ export interface KillJourneyOptions {
   say?(line: string): void;
 }
 
-export interface KillJourneyOutcome {
-  accepted: number;
-  arrived: number;
-  repeats: number;
-  /** How often the event stream went on behind an event that its reader had seen. */
-  resumed: number;
-  /** How often what happened. */
-  faults: Record<string, number>;
-  /** Nothing: all is well. Else what is wrong, with the story of each alert. */
-  findings: string[];
-}
-
-interface Scene {
-  fleet: Fleet;
-  receivers: Receivers;
+interface Scene extends Omit<Evidence, "sent"> {
   sender: Sender;
   random: SeededRandom;
   stops: { from: number; to: number }[];
   say(line: string): void;
   /** Something is wrong. */
   complain(what: string): void;
-  /** Those that people have to have got by the end. */
   notices: RegExp[];
 }
 
@@ -204,7 +189,7 @@ const settlesWithinMs = 300_000;
  * has reached each destination of its route, nothing came twice without saying so, no chat was called by two at a time or
  * too often, and people got each notice once.
  */
-export async function runKillJourney(options: KillJourneyOptions): Promise<KillJourneyOutcome> {
+export async function runKillJourney(options: KillJourneyOptions) {
   const { seed, seconds, perSecond, bin, say = () => {} } = options;
   const random = createSeededRandom(seed);
   const scope = createScope();
@@ -264,6 +249,7 @@ export async function runKillJourney(options: KillJourneyOptions): Promise<KillJ
       repeats: receivers.arrivals.filter(({ isMarkedRepeat }) => isMarkedRepeat).length,
       resumed: follower.resumed(),
       faults: made,
+      /** Nothing: all is well. Else what is wrong, with the story of each alert. */
       findings,
     };
   } finally {

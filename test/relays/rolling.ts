@@ -19,15 +19,6 @@ export interface RollingOptions {
   say?(line: string): void;
 }
 
-export interface RollingOutcome {
-  sent: number;
-  /** From SIGTERM to the end of each process. */
-  stopMs: number[];
-  /** Of each round, there and back. */
-  roundMs: number[];
-  findings: string[];
-}
-
 /** That of the newer version differs, so that it takes over, and the one before comes back. */
 const mute = "{ match: { payload.none: none }, reason: of another version, until: 2100-01-01T00:00:00Z }";
 const configurations = ["", `mutes: [${mute}]\n`];
@@ -40,7 +31,7 @@ const drainMs = 3_000;
  * configuration, and rolled back in the same way, while a sender that never repeats goes on. Each of its alerts is answered 202,
  * stored once and delivered once.
  */
-export async function runRolling(options: RollingOptions): Promise<RollingOutcome> {
+export async function runRolling(options: RollingOptions) {
   const { seed, rounds, perSecond, relays = 3, builds, say = () => {} } = options;
   const versions: Version[] = [builds?.old, builds?.new].map((bin, configuration) => ({ configuration, bin }));
   const scope = createScope();

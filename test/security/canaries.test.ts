@@ -60,7 +60,7 @@ it("leaves no secret in PostgreSQL but those that are kept there, each in its ow
   const isEnough = ({ data }: Delivered) =>
     data.deliveries.filter(({ attempts }) => attempts.length > 0).length > 0.7 * world.destinations.length;
   const readAlert = async () => (await fetch(`${relay.url}/api/alerts/${id}`, { headers: asAdmin })).json();
-  await waitUntil(readAlert as () => Promise<Delivered>, isEnough, { what: "an attempt at most destinations" });
+  await waitUntil(readAlert as () => Promise<Delivered>, isEnough, "an attempt at most destinations");
   const { look, lookAtFiles, found } = createPlaces([...canaryNames, database.name, made.name]);
   const tables = await runSql<{ name: string }>(
     url,
@@ -164,7 +164,7 @@ async function waitForAttempts(relay: RelayProcess, id: string, count: number): 
     ({ data }) =>
       data.deliveries.length === count &&
       data.deliveries.every(({ attempts, state }) => attempts.length > 0 && state !== "sending"),
-    { what: "an attempt at every destination" },
+    "an attempt at every destination",
   );
   const outcomes = new Set(data.deliveries.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome)));
   expect([...outcomes].sort()).toEqual(["ambiguous", "rejected", "retry", "sent"]);

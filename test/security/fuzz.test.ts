@@ -40,12 +40,12 @@ it(`survives ${exchanges} requests of garbage, and relays the alert that comes a
   await waitUntil(
     () => relay.getJson<{ data: unknown[] }>("/api/alerts?state=unrouted&limit=1"),
     ({ data }) => data.length === 0,
-    { what: "a decision for every alert" },
+    "a decision for every alert",
   );
   await waitUntil(
     () => relay.getJson<{ data: { deliveries: { state: string }[] } }>(`/api/alerts/${ids[0]}`),
     ({ data }) => data.deliveries.length === 2 && data.deliveries.every(({ state }) => /^(sent|digested)$/.test(state)),
-    { what: "the good alert at both destinations" },
+    "the good alert at both destinations",
   );
   expect(relay.process.exitCode).toBeNull();
   expect(await relay.stop()).toBe(0);

@@ -63,14 +63,14 @@ routes:
     await waitUntil(
       () => relay.getJson<{ data: { deliveries: unknown[] } }>(`/api/alerts/${behind.ids[0]}`),
       ({ data }) => data.deliveries.length === 2,
-      { what: `a decision for the alert behind ${what}` },
+      `a decision for the alert behind ${what}`,
     );
   }
 
   const sent = await waitUntil(
     () => relay.getJson<{ data: ApiAlert[] }>("/api/alerts?limit=200"),
     ({ data }) => data.every(({ deliveries }) => deliveries.every(hasGoneOut)),
-    { what: "every alert sent to the chat and by mail" },
+    "every alert sent to the chat and by mail",
   );
   // A key like any other: it names the alert that it came with, and no other.
   expect(sent.data.filter(({ title }) => title === "polluted")).toHaveLength(1);

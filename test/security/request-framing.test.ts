@@ -49,7 +49,7 @@ async function titlesStored(): Promise<string[]> {
   const { data } = await waitUntil(
     () => relay.getJson<{ data: { title?: string | null }[] }>("/api/alerts?limit=200"),
     ({ data }) => data.every(({ title }) => typeof title === "string"),
-    { what: "a reading of every alert" },
+    "a reading of every alert",
   );
   expect(relay.process.exitCode).toBeNull();
   expect(relay.log()).not.toMatch(/\n\s+at |Error:/);

@@ -138,7 +138,7 @@ it("takes over a database of the version before: shows all of it, sends what wai
     const alert = await waitUntil(
       () => store.getAlert(id),
       (now) => now?.routedAt !== undefined && now.deliveries.every(({ state }) => isOver(state)),
-      { what: `the end of ${title}` },
+      `the end of ${title}`,
     );
     const { receivedAt, request, facts } = alert ?? {};
     expect.soft(facts?.title).toBe(title ?? "Not routed yet");
@@ -159,7 +159,7 @@ it("takes over a database of the version before: shows all of it, sends what wai
   const { listed } = await waitUntil(
     async () => ({ listed: await store.listAlerts({ limit: 200 }), ...(await store.countAlerts()) }),
     (now) => now.listed.length === now.total,
-    { what: "a log that counts what it lists" },
+    "a log that counts what it lists",
   );
   const oldest = listed.map(({ id }) => id).reverse();
   expect(oldest.slice(0, former.length)).toEqual(former.map(({ id }) => id));
@@ -181,7 +181,7 @@ it("takes over a database of the version before: shows all of it, sends what wai
   await waitUntil(
     () => show(last.id),
     (now) => now?.[0]?.includes(": sent ") === true,
-    { what: "a new alert sent" },
+    "a new alert sent",
   );
 
   const sentTo = (title: string | null) => (waiting.get(title)?.includes(": sent ") ? 1 : 0);

@@ -48,7 +48,7 @@ export async function startClockedRelay(world: JourneyWorld, env: Record<string,
           return ask();
         },
         wished,
-        { what },
+        what,
       ),
   };
 }

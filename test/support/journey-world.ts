@@ -102,7 +102,7 @@ export function waitForState(relay: RelayProcess, id: string, state: string): Pr
   return waitUntil(
     async () => (await relay.getJson<{ data: ApiAlert }>(`/api/alerts/${id}`)).data,
     (alert) => alert.deliveries.length > 0 && alert.deliveries.every((delivery) => delivery.state === state),
-    { what: `every delivery ${state}` },
+    `every delivery ${state}`,
   );
 }
 
@@ -122,8 +122,6 @@ export async function readAlerts<Alert>(relay: RelayProcess): Promise<Alert[]> {
 /** The titles of all stored alerts, newest first, when each has been read. */
 export async function readTitles(relay: RelayProcess): Promise<string[]> {
   const isRead = (all: { title: string | null }[]) => all.every(({ title }) => title !== null);
-  const alerts = await waitUntil(() => readAlerts<{ title: string | null }>(relay), isRead, {
-    what: "a reading of each",
-  });
+  const alerts = await waitUntil(() => readAlerts<{ title: string | null }>(relay), isRead, "a reading of each");
   return alerts.map(({ title }) => String(title));
 }

@@ -128,17 +128,12 @@ async function readUrl(child: ChildProcess, log: () => string): Promise<string> 
  * Asks again every 50 ms until the answer is as wished; the limit only ends a test that has failed, on however busy a
  * machine.
  */
-export async function waitUntil<T>(
-  ask: () => Promise<T> | T,
-  wished: (value: T) => boolean,
-  options: { what: string },
-): Promise<T> {
+export async function waitUntil<T>(ask: () => Promise<T> | T, wished: (value: T) => boolean, what: string): Promise<T> {
   const end = Date.now() + 240_000;
   for (;;) {
     const value = await ask();
     if (wished(value)) return value;
-    if (Date.now() > end)
-      throw new Error(`${options.what} did not come about: ${JSON.stringify(value)?.slice(0, 2_000)}`);
+    if (Date.now() > end) throw new Error(`${what} did not come about: ${JSON.stringify(value)?.slice(0, 2_000)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -29,7 +29,7 @@ function startDemo(args: string[], env: Record<string, string> = {}, nodeArgs: s
     await waitUntil(
       () => said,
       (text) => pattern.test(text) || hasEnded(),
-      { what: String(pattern) },
+      String(pattern),
     );
     const found = pattern.exec(said);
     if (found === null) throw new Error(`it ended without ${pattern}: ${said}`);
@@ -69,7 +69,7 @@ const nothingIsLeft = (demo: Demo, pids: number[]) =>
   waitUntil(
     () => [...pids.filter(isRunning), ...readdirSync(demo.folder)],
     (left) => left.length === 0,
-    { what: "that nothing is left" },
+    "that nothing is left",
   );
 
 /** Its first line is the process id of the server. */
@@ -112,7 +112,7 @@ describe("tocsin demo --relays", () => {
     const isEverywhereOnce = (found: string[]) => found.join() === everywhereOnce.join();
 
     const before = await post("before the kill");
-    await waitUntil(() => outcomes(before), isEverywhereOnce, { what: "the first alert everywhere" });
+    await waitUntil(() => outcomes(before), isEverywhereOnce, "the first alert everywhere");
     // The one that watches for all: until another one does, the rest have nobody to send to what they have seen.
     const found = (await (await fetch(`${page}/api/relays`, { headers })).json()) as {
       data: { name: string; watches: boolean }[];
@@ -130,7 +130,7 @@ describe("tocsin demo --relays", () => {
       servers.add(answer.headers.get("x-served-by"));
     }
     expect([...servers].sort()).toEqual(left);
-    await waitUntil(() => outcomes(after), isEverywhereOnce, { what: "the second alert everywhere" });
+    await waitUntil(() => outcomes(after), isEverywhereOnce, "the second alert everywhere");
     const [, slack = ""] = await demo.until(/Slack +(\S+\/\?app=slack)/);
     const [, ...messages] = (await (await fetch(slack)).text()).split('<li class="message"');
     for (const title of ["before the kill", "after the kill"]) {

@@ -1,10 +1,7 @@
 import { describe, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
 import type { PaceRecord } from "../../../src/core/destination-status.ts";
-import type { Maintenance } from "../../../src/core/ports/administration.ts";
 import type { AttemptRecord, FallbackCall, Untried } from "../../../src/core/ports/dispatch.ts";
-import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { RoutingDraft } from "../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { Decision, PlannedDelivery } from "../../../src/core/rules.ts";
@@ -17,27 +14,7 @@ export * from "./scene-samples.ts";
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
 export type OpenStore<S extends Store = Store> = (dataDir: string) => Promise<S>;
 
-export interface Scene<S extends Store = Store> {
-  store: S;
-  dataDir: string;
-  /** Held when the test begins; what claims and attempts are made under. */
-  lane: LaneFence;
-  /** Closes the store and opens it again. */
-  restart(): Promise<void>;
-  newId(): string;
-  /** Stores one alert and routes it; its position and id. */
-  route(options?: RouteOptions): Promise<{ seq: number; id: string }>;
-  due(destination: string, now?: number): Promise<DueDelivery[]>;
-  /** Does what the store does by itself now and then, so that what was routed is found by searching. */
-  maintain(now?: number): Promise<Maintenance | undefined>;
-  /** Claims what is due at a destination, under this token. Attempts under it are of all that. */
-  claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
-  attempt(changes: AttemptChanges, paces?: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
-  /** Ends or puts off, without an attempt. Default: at noon, without fallbacks. */
-  finish(seqs: number[], next: Untried, at?: number, fallbacks?: FallbackCall[]): Promise<unknown>;
-  /** The state of each delivery of an alert, in their order. */
-  states(id: string): Promise<string[]>;
-}
+export type Scene<S extends Store = Store> = Awaited<ReturnType<typeof openScene<S>>>;
 
 interface RouteOptions {
   to?: (string | PlannedDelivery)[];
@@ -48,65 +25,72 @@ interface RouteOptions {
   source?: string;
 }
 
-interface ClaimChanges {
-  now?: number;
-  leaseMs?: number;
-  digestId?: string;
-}
-
 type AttemptChanges = Pick<AttemptRecord, "token"> & Partial<AttemptRecord>;
 
 /** One store with short words for what tests do to it again and again. Closed when the test ends. */
-export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Scene<S>> {
+export async function openScene<S extends Store>(open: OpenStore<S>) {
   const dataDir = makeTempFolder();
-  const store = await open(dataDir);
+  let store = await open(dataDir);
+  onTestFinished(() => store.close());
+  const lane = await takeLane(store);
   const claimedBy = new Map<string, number[]>();
-  const scene: Scene<S> = {
-    store,
-    dataDir,
-    lane: await takeLane(store),
-    newId,
-    async restart() {
-      await scene.store.close();
-      scene.store = await open(dataDir);
+  const due = (destination: string, now = noon) => store.listDue(destination, now, 100);
+  return {
+    ...{ dataDir, newId, due },
+    /** Held when the test begins; what claims and attempts are made under. */
+    lane,
+    get store() {
+      return store;
     },
-    async route({ to = ["chat"], decisions, facts = {}, receivedAt = noon, source } = {}) {
+    set store(next) {
+      store = next;
+    },
+    /** Closes the store and opens it again. */
+    async restart() {
+      await store.close();
+      store = await open(dataDir);
+    },
+    /** Stores one alert and routes it; its position and id. */
+    async route({ to = ["chat"], decisions, facts = {}, receivedAt = noon, source }: RouteOptions = {}) {
       const incoming = request({ receivedAt, source });
-      await scene.store.acceptRequest(incoming);
-      const { seq, id } = await findUnrouted(scene.store, incoming.ids[0]);
+      await store.acceptRequest(incoming);
+      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
       const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));
       const decide = ({ destination, state }: PlannedDelivery): Decision => {
         const result = state === "held" ? "held" : "deliver";
         return { route: "everything", destination, result, reason: "it takes everything" };
       };
       const judged = { facts: factsOf(facts), decisions: decisions ?? deliveries.map(decide) };
-      await scene.store.recordRouting([routed(seq, { ...judged, deliveries, routedAt: receivedAt + 5 })]);
+      await store.recordRouting([routed(seq, { ...judged, deliveries, routedAt: receivedAt + 5 })]);
       return { seq, id };
     },
-    maintain: async (now = noon) => scene.store.maintain?.(now),
-    due: (destination, now = noon) => scene.store.listDue(destination, now, 100),
-    async claim(destination, token, { now = noon, leaseMs = 60_000, digestId } = {}) {
-      const due = await scene.due(destination, now);
-      const deliverySeqs = due.map(({ seq }) => seq);
-      const claimed = await scene.store.claimDeliveries(scene.lane, { token, deliverySeqs, leaseMs, digestId }, []);
+    /** Does what the store does by itself now and then, so that what was routed is found by searching. */
+    maintain: async (now = noon) => store.maintain?.(now),
+    /** Claims what is due at a destination, under this token. Attempts under it are of all that. */
+    async claim(
+      destination: string,
+      token: string,
+      changes: { now?: number; leaseMs?: number; digestId?: string } = {},
+    ) {
+      const { now = noon, leaseMs = 60_000, digestId } = changes;
+      const deliverySeqs = (await due(destination, now)).map(({ seq }) => seq);
+      const claimed = await store.claimDeliveries(lane, { token, deliverySeqs, leaseMs, digestId }, []);
       if (claimed === "lost") throw new Error("the lane is lost");
-      const seqs = claimed.map(({ seq }) => seq);
-      claimedBy.set(token, seqs);
+      claimedBy.set(
+        token,
+        claimed.map(({ seq }) => seq),
+      );
       return claimed;
     },
-    attempt({ token, ...changes }, paces = []) {
-      const record = attemptOf(token, claimedBy.get(token) ?? [], changes);
-      return scene.store.recordAttempt(scene.lane, record, paces);
+    attempt({ token, ...changes }: AttemptChanges, paces: PaceRecord[] = []) {
+      return store.recordAttempt(lane, attemptOf(token, claimedBy.get(token) ?? [], changes), paces);
     },
-    finish: (seqs, next, at = noon, fallbacks = []) =>
-      scene.store.finishDeliveries(scene.lane, seqs, next, at, fallbacks),
-    async states(id) {
-      const detail = await scene.store.getAlert(id);
-      return detail?.deliveries.map(({ state }) => state) ?? [];
-    },
+    /** Ends or puts off, without an attempt. Default: at noon, without fallbacks. */
+    finish: (seqs: number[], next: Untried, at = noon, fallbacks: FallbackCall[] = []) =>
+      store.finishDeliveries(lane, seqs, next, at, fallbacks),
+    /** The state of each delivery of an alert, in their order. */
+    states: async (id: string) => (await store.getAlert(id))?.deliveries.map(({ state }) => state) ?? [],
   };
-  onTestFinished(() => scene.store.close());
-  return scene;
 }
 
 /** Stores an alert for each draft; routes all in one step, each in a step of its own, or each while it is stored. */
