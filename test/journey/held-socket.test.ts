@@ -5,7 +5,7 @@ import { Agent } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Stream } from "node:stream";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openSocket } from "../../src/http/hold-socket.ts";
 import { readTitles } from "../support/journey-world.ts";
 import { postOnce, sendAtRate } from "../support/posting.ts";
@@ -66,44 +66,43 @@ it("keeps what comes while no relay lives, also from a sender that has given up,
   await expect.poll(async () => (await readTitles(next)).sort()).toEqual(["hasty", "patient"]);
 });
 
-describe("a socket that cannot be listened on", () => {
-  const refusal = async (dataDir: string, socket: Stream | number, env = {}) => {
-    const started = startRelayProcess(dataDir, { ...quiet, ...env }, undefined, socket);
-    const { message } = await started.then(
-      () => new Error("it started"),
-      (error: Error) => error,
-    );
-    return message;
-  };
+const refusal = async (dataDir: string, socket: Stream | number, env = {}) => {
+  const started = startRelayProcess(dataDir, { ...quiet, ...env }, undefined, socket);
+  const { message } = await started.then(
+    () => new Error("it started"),
+    (error: Error) => error,
+  );
+  return message;
+};
 
-  it("is refused in one line: a file, a socket of the file system, one that lets in more than HOST says", async () => {
-    const dataDir = makeTempFolder();
-    const file = openSync(join(dataDir, "file"), "w");
-    const local = createServer().listen(join(dataDir, "local"));
-    await once(local, "listening");
-    const open = await openSocket("0.0.0.0", 0);
-    onTestFinished(() => {
-      closeSync(file);
-      local.close();
-      (open as HeldSocket).close();
-    });
-    const noSocket = "File descriptor 3 is no TCP socket that can be listened on.";
-    const tooOpen = /ended with 2: error: The socket that was handed over listens on 0\.0\.0\.0:\d+, and HOST \(127/;
-    expect(await refusal(dataDir, file)).toContain(`ended with 2: error: ${noSocket}\nhint: `);
-    expect(await refusal(dataDir, (local as unknown as { _handle: Stream })._handle)).toContain(
-      `ended with 2: error: ${noSocket}\nhint: `,
-    );
-    expect(await refusal(dataDir, open)).toMatch(tooOpen);
-    expect(await refusal(dataDir, open, { HOST: "0.0.0.0" })).toBe("it started");
+it("a socket that cannot be listened on is refused in one line: a file, a socket of the file system, one that lets in more than HOST says", async () => {
+  const dataDir = makeTempFolder();
+  const file = openSync(join(dataDir, "file"), "w");
+  const local = createServer().listen(join(dataDir, "local"));
+  await once(local, "listening");
+  const open = await openSocket("0.0.0.0", 0);
+  onTestFinished(() => {
+    closeSync(file);
+    local.close();
+    (open as HeldSocket).close();
   });
+  const noSocket = "File descriptor 3 is no TCP socket that can be listened on.";
+  const tooOpen = /ended with 2: error: The socket that was handed over listens on 0\.0\.0\.0:\d+, and HOST \(127/;
+  expect(await refusal(dataDir, file)).toContain(`ended with 2: error: ${noSocket}\nhint: `);
+  expect(await refusal(dataDir, (local as unknown as { _handle: Stream })._handle)).toContain(
+    `ended with 2: error: ${noSocket}\nhint: `,
+  );
+  expect(await refusal(dataDir, open)).toMatch(tooOpen);
+  expect(await refusal(dataDir, open, { HOST: "0.0.0.0" })).toBe("it started");
 });
 
-describe("what it writes reaching nobody, as on a full disk or behind a terminal that is gone", () => {
-  it.each([
-    ["a relay", 3, []],
-    ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, []],
-    ["the supervisor", 3, ["--supervised"]],
-  ])("%s starts, takes alerts and ends all the same", async (_what, fd, options) => {
+it.each([
+  ["a relay", 3, []],
+  ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, []],
+  ["the supervisor", 3, ["--supervised"]],
+])(
+  "what it writes reaching nobody, as on a full disk or behind a terminal that is gone %s starts, takes alerts and ends all the same",
+  async (_what, fd, options) => {
     const { socket, hookUrl } = await holdSocket();
     const full = openSync("/dev/full", "w");
     onTestFinished(() => closeSync(full));
@@ -112,71 +111,69 @@ describe("what it writes reaching nobody, as on a full disk or behind a terminal
     await expect.poll(() => postOnce(hookUrl, "first").catch(() => 0)).toBe(202);
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
-  });
+  },
+);
+
+it("the supervisor starts a relay that was killed again, which answers what waited, and ends with it at SIGTERM", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+  const [first = 0] = relayPids(relay);
+  process.kill(first, "SIGKILL");
+  await expect.poll(relay.log).toContain('"signal":"SIGKILL"');
+  expect((await relay.post(`{"title":"waited"}`)).status).toBe(202);
+  const [, second = 0] = relayPids(relay);
+  expect(await relay.stop()).toBe(0);
+  expect([first, second].filter(isAlive)).toEqual([]);
+  await expect(relay.post("{}")).rejects.toThrow("fetch failed");
 });
 
-describe("the supervisor", () => {
-  it("starts a relay that was killed again, which answers what waited, and ends with it at SIGTERM", async () => {
-    const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
-    const [first = 0] = relayPids(relay);
-    process.kill(first, "SIGKILL");
-    await expect.poll(relay.log).toContain('"signal":"SIGKILL"');
-    expect((await relay.post(`{"title":"waited"}`)).status).toBe(202);
-    const [, second = 0] = relayPids(relay);
-    expect(await relay.stop()).toBe(0);
-    expect([first, second].filter(isAlive)).toEqual([]);
-    await expect(relay.post("{}")).rejects.toThrow("fetch failed");
-  });
+it("the supervisor goes on with the relay that runs when what .env says by then is refused, and alerts wait for a mended one", async () => {
+  const dataDir = makeTempFolder();
+  const env = join(dataDir, ".env");
+  writeFileSync(env, "TRUSTED_PROXIES=127.0.0.1\n");
+  const relay = await startRelayProcess(dataDir, quiet, supervised);
+  writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
+  relay.process.kill("SIGHUP");
+  await expect.poll(relay.log).toContain("supervisor.restart_refused");
+  expect(relay.log()).toMatch(/"why":"TRUSTED_PROXIES: .*nonsense!/);
+  expect((await relay.post(`{"title":"meanwhile"}`)).status).toBe(202);
+  const [first = 0, ...others] = relayPids(relay);
+  expect(others).toEqual([]);
+  process.kill(first, "SIGKILL");
+  await expect.poll(relay.log).toContain('"status":2');
+  const waiting = relay.post(`{"title":"waited"}`);
+  writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
+  relay.process.kill("SIGHUP");
+  expect((await waiting).status).toBe(202);
+});
 
-  it("goes on with the relay that runs when what .env says by then is refused, and alerts wait for a mended one", async () => {
-    const dataDir = makeTempFolder();
-    const env = join(dataDir, ".env");
-    writeFileSync(env, "TRUSTED_PROXIES=127.0.0.1\n");
-    const relay = await startRelayProcess(dataDir, quiet, supervised);
-    writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
-    relay.process.kill("SIGHUP");
-    await expect.poll(relay.log).toContain("supervisor.restart_refused");
-    expect(relay.log()).toMatch(/"why":"TRUSTED_PROXIES: .*nonsense!/);
-    expect((await relay.post(`{"title":"meanwhile"}`)).status).toBe(202);
-    const [first = 0, ...others] = relayPids(relay);
-    expect(others).toEqual([]);
-    process.kill(first, "SIGKILL");
-    await expect.poll(relay.log).toContain('"status":2');
-    const waiting = relay.post(`{"title":"waited"}`);
-    writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
-    relay.process.kill("SIGHUP");
-    expect((await waiting).status).toBe(202);
-  });
+it("the supervisor ends with status 2 when the first relay refuses its configuration, and says whose port it cannot have", async () => {
+  const broken = startRelayProcess(makeTempFolder(), { ...quiet, LOG_LEVEL: "loud" }, supervised);
+  await expect(broken).rejects.toThrow(/ended with 2: .*LOG_LEVEL/s);
+  const { hookUrl } = await startRelayProcess(makeTempFolder(), quiet);
+  const { port } = new URL(hookUrl);
+  const second = startRelayProcess(makeTempFolder(), { ...quiet, PORT: port }, supervised);
+  await expect(second).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}: another process listens there.`);
+  const third = startRelayProcess(makeTempFolder(), quiet, [...supervised, "--listen-fd", "99"]);
+  await expect(third).rejects.toThrow(/ended with 2: .*File descriptor 99 is no TCP socket/s);
+});
 
-  it("ends with status 2 when the first relay refuses its configuration, and says whose port it cannot have", async () => {
-    const broken = startRelayProcess(makeTempFolder(), { ...quiet, LOG_LEVEL: "loud" }, supervised);
-    await expect(broken).rejects.toThrow(/ended with 2: .*LOG_LEVEL/s);
-    const { hookUrl } = await startRelayProcess(makeTempFolder(), quiet);
-    const { port } = new URL(hookUrl);
-    const second = startRelayProcess(makeTempFolder(), { ...quiet, PORT: port }, supervised);
-    await expect(second).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}: another process listens there.`);
-    const third = startRelayProcess(makeTempFolder(), quiet, [...supervised, "--listen-fd", "99"]);
-    await expect(third).rejects.toThrow(/ended with 2: .*File descriptor 99 is no TCP socket/s);
-  });
+it("the supervisor leaves no relay behind when it ends while that is still being loaded", async () => {
+  const { socket } = await holdSocket();
+  const { child, ended } = spawnServe(["3"], ["ignore", "ignore", "ignore", socket, "ipc"]);
+  child.disconnect();
+  expect(await ended).toEqual([0, null]);
+});
 
-  it("leaves no relay behind when it ends while that is still being loaded", async () => {
-    const { socket } = await holdSocket();
-    const { child, ended } = spawnServe(["3"], ["ignore", "ignore", "ignore", socket, "ipc"]);
-    child.disconnect();
-    expect(await ended).toEqual([0, null]);
-  });
-
-  it("is told of in the status, leaves SIGHUP to itself, and leaves no relay behind when it is killed", async () => {
-    const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
-    const { data } = await relay.getJson<{ data: { relay: { socketIsHeld: boolean } } }>("/api/status");
-    expect(data.relay.socketIsHeld).toBe(true);
-    // The relay gets it as well from a terminal that is closed.
-    process.kill(relayPids(relay)[0] ?? 0, "SIGHUP");
-    expect((await relay.post(`{"title":"still there"}`)).status).toBe(202);
-    expect(relay.log()).not.toContain("supervisor.relay_ended");
-    await relay.kill();
-    await expect.poll(() => relayPids(relay).filter(isAlive)).toEqual([]);
-  });
+it("the supervisor is told of in the status, leaves SIGHUP to itself, and leaves no relay behind when it is killed", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+  const { data } = await relay.getJson<{ data: { relay: { socketIsHeld: boolean } } }>("/api/status");
+  expect(data.relay.socketIsHeld).toBe(true);
+  // The relay gets it as well from a terminal that is closed.
+  process.kill(relayPids(relay)[0] ?? 0, "SIGHUP");
+  expect((await relay.post(`{"title":"still there"}`)).status).toBe(202);
+  expect(relay.log()).not.toContain("supervisor.relay_ended");
+  await relay.kill();
+  await expect.poll(() => relayPids(relay).filter(isAlive)).toEqual([]);
 });
 
 /** A process that listens on one of these descriptors. */

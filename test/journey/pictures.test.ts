@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createJourneyWorld, deskChat, opsChat, waitForState } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
@@ -56,31 +56,29 @@ async function sendUntil(relay: RelayProcess, isWanted: (picture: Delivery["pict
 
 const isJoined = (picture: Delivery["picture"]) => picture?.result === "joined";
 
-describe("the picture of an alert", () => {
-  it("costs no text when the relay is killed while it joins: nothing is sent twice", async () => {
-    const world = await createJourneyWorld({ yaml });
-    const relay = await world.start();
-    await send(relay, 4_900_000);
-    world.chat.faults.next({ kind: "hang", method: "editMessageMedia" });
-    const isUnderWay = () => world.chat.calls().some(({ method }) => method === "editMessageMedia");
-    let more = 0;
-    while (!isUnderWay() && more < 4) {
-      more += 1;
-      const id = await send(relay, 4_900_000 - more * 10_000);
-      const isDecided = async () => isUnderWay() || (await pictureOf(relay, id)) !== undefined;
-      await waitUntil(isDecided, Boolean, "the picture's call");
-    }
-    expect(isUnderWay()).toBe(true);
-    await relay.kill();
-    const again = await world.start();
-    const afterKill = await sendUntil(again, isJoined);
-    const messages = world.chat.messages(deskChat);
-    expect(messages).toHaveLength(1 + more + afterKill);
-    expect(messages.at(-1)?.picture).toMatchObject({ isTextFirst: true });
-    expect(messages.at(-1)?.picture?.width).toBeGreaterThan(400);
-    const plain = world.chat.calls().filter(({ parameters }) => parameters.chat_id === opsChat);
-    expect(plain.filter(({ method }) => method.startsWith("edit"))).toEqual([]);
-    expect(await (await again.api("/metrics")).text()).toContain('tocsin_pictures_total{result="joined"} 1\n');
-    expect(await again.stop()).toBe(0);
-  });
+it("the picture of an alert costs no text when the relay is killed while it joins: nothing is sent twice", async () => {
+  const world = await createJourneyWorld({ yaml });
+  const relay = await world.start();
+  await send(relay, 4_900_000);
+  world.chat.faults.next({ kind: "hang", method: "editMessageMedia" });
+  const isUnderWay = () => world.chat.calls().some(({ method }) => method === "editMessageMedia");
+  let more = 0;
+  while (!isUnderWay() && more < 4) {
+    more += 1;
+    const id = await send(relay, 4_900_000 - more * 10_000);
+    const isDecided = async () => isUnderWay() || (await pictureOf(relay, id)) !== undefined;
+    await waitUntil(isDecided, Boolean, "the picture's call");
+  }
+  expect(isUnderWay()).toBe(true);
+  await relay.kill();
+  const again = await world.start();
+  const afterKill = await sendUntil(again, isJoined);
+  const messages = world.chat.messages(deskChat);
+  expect(messages).toHaveLength(1 + more + afterKill);
+  expect(messages.at(-1)?.picture).toMatchObject({ isTextFirst: true });
+  expect(messages.at(-1)?.picture?.width).toBeGreaterThan(400);
+  const plain = world.chat.calls().filter(({ parameters }) => parameters.chat_id === opsChat);
+  expect(plain.filter(({ method }) => method.startsWith("edit"))).toEqual([]);
+  expect(await (await again.api("/metrics")).text()).toContain('tocsin_pictures_total{result="joined"} 1\n');
+  expect(await again.stop()).toBe(0);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Translation } from "../../src/core/alert.ts";
 import { readMetricKey } from "../../src/core/metric-key.ts";
 import { parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
@@ -96,8 +96,9 @@ const readersOfText: Record<string, (text: string) => unknown> = {
 /** One in twelve of what is repeated, each at some of the readers, unless all of it is asked for. */
 const someUnits = (first: number) => units.filter((_, at) => at % 12 === first % 12 || largest > 32_768);
 
-describe("twice the text costs at most about twice as much:", () => {
-  it.each(Object.entries(readersOfText).map(([name, read], first) => ({ name, read, first })))("$name", (reader) => {
+it.each(Object.entries(readersOfText).map(([name, read], first) => ({ name, read, first })))(
+  "twice the text costs at most about twice as much: $name",
+  (reader) => {
     const { read, first } = reader;
     for (const unit of someUnits(first)) {
       for (const [before, after] of surroundings) {
@@ -108,11 +109,12 @@ describe("twice the text costs at most about twice as much:", () => {
         expect(fault, `${before}${JSON.stringify(unit)}…${after}`).toBeUndefined();
       }
     }
-  });
-});
+  },
+);
 
-describe("twice the body costs at most about twice as much:", () => {
-  it.each(Object.entries(bodies).map(([name, make], first) => ({ name, make, first })))("$name", ({ make, first }) => {
+it.each(Object.entries(bodies).map(([name, make], first) => ({ name, make, first })))(
+  "twice the body costs at most about twice as much: $name",
+  ({ make, first }) => {
     for (const unit of someUnits(first)) {
       for (const [name, read] of Object.entries(readings)) {
         const fault = watchGrowth((size) => {
@@ -122,16 +124,16 @@ describe("twice the body costs at most about twice as much:", () => {
         expect(fault, `${name} of ${JSON.stringify(unit)}`).toBeUndefined();
       }
     }
-  });
+  },
+);
 
-  it("a payload that every matcher looks into", () => {
-    for (const unit of someUnits(0)) {
-      const fault = watchGrowth((size) => {
-        const body = Buffer.from(JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }));
-        const [translation] = translateRequest(body, undefined) as [Translation];
-        return () => routeOne(translation);
-      });
-      expect(fault, JSON.stringify(unit)).toBeUndefined();
-    }
-  });
+it("twice the body costs at most about twice as much: a payload that every matcher looks into", () => {
+  for (const unit of someUnits(0)) {
+    const fault = watchGrowth((size) => {
+      const body = Buffer.from(JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }));
+      const [translation] = translateRequest(body, undefined) as [Translation];
+      return () => routeOne(translation);
+    });
+    expect(fault, JSON.stringify(unit)).toBeUndefined();
+  }
 });

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { parseAst } from "rolldown/parseAst";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { pairPattern } from "../../src/intake/read/salvage-json.ts";
 import { readText, root } from "../docs/documents.ts";
 import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
@@ -39,20 +39,18 @@ function literalsIn(node: unknown): Literal[] {
  * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let
  * neighbours read different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
  */
-describe("no pattern over others' text can take more than linear time", () => {
-  it("in any room that sees such text", () => {
-    const { source, flags } = pairPattern();
-    const all = [...patterns, { file: "intake/read/salvage-json.ts", line: 0, source, flags }];
-    expect(all.length).toBeGreaterThan(250);
-    const slow = all.flatMap((pattern) => {
-      const why = findAmbiguity(pattern.source, pattern.flags);
-      return why === undefined ? [] : [`${pattern.file}:${pattern.line} /${pattern.source}/: ${why}`];
-    });
-    expect(slow).toEqual([]);
+it("no pattern over others' text can take more than linear time in any room that sees such text", () => {
+  const { source, flags } = pairPattern();
+  const all = [...patterns, { file: "intake/read/salvage-json.ts", line: 0, source, flags }];
+  expect(all.length).toBeGreaterThan(250);
+  const slow = all.flatMap((pattern) => {
+    const why = findAmbiguity(pattern.source, pattern.flags);
+    return why === undefined ? [] : [`${pattern.file}:${pattern.line} /${pattern.source}/: ${why}`];
   });
+  expect(slow).toEqual([]);
+});
 
-  it("as patterns that are put together while the program runs are in one place alone", () => {
-    const makers = files.filter((file) => /new RegExp\b/.test(readText(`src/${file}`)));
-    expect(makers).toEqual(["intake/read/salvage-json.ts"]);
-  });
+it("no pattern over others' text can take more than linear time, as patterns that are put together while the program runs are in one place alone", () => {
+  const makers = files.filter((file) => /new RegExp\b/.test(readText(`src/${file}`)));
+  expect(makers).toEqual(["intake/read/salvage-json.ts"]);
 });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { costOfBatch, costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";
@@ -13,8 +13,9 @@ const factsOfBatch = 10 * 1024 * 1024;
 
 const meter = createCostMeter();
 
-describe("a mebibyte is read within its bounds, whatever it holds:", () => {
-  it.each(costlyBodies)("$what", ({ body, contentType, isBatch }) => {
+it.each(costlyBodies)(
+  "a mebibyte is read within its bounds, whatever it holds: $what",
+  ({ body, contentType, isBatch }) => {
     const bytes = Buffer.from(body as string);
     const bound = isBatch ? costOfBatch : costOfMebibyte;
     expect(meter.measure(() => translateRequest(bytes, contentType), bound)).toBeLessThanOrEqual(bound);
@@ -24,8 +25,8 @@ describe("a mebibyte is read within its bounds, whatever it holds:", () => {
     const facts = translateRequest(bytes, contentType).map((translation) => JSON.stringify(translation.facts).length);
     expect(Math.max(...facts)).toBeLessThan(factsOfAlert);
     expect(facts.reduce((sum, one) => sum + one, 0)).toBeLessThan(factsOfBatch);
-  });
-});
+  },
+);
 
 /** 64 MiB for the largest body and all that is made of it, and 16 for the program. */
 const heapMib = 64 + 16;

@@ -1,6 +1,6 @@
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import type { RecordedAlert, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
 import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
@@ -66,55 +66,51 @@ function count(path: string, rows: string): unknown {
   return db.prepare(`SELECT count(*) FROM ${rows}`).pluck().get();
 }
 
-describe("with a part of the database damaged that finds earlier alerts", () => {
-  it.each(["requests_by_key", "requests_by_key_and_body"])(
-    "%s: alerts with a key are stored as new ones, whatever comes with them, and health says why",
-    async (name) => {
-      const { session, path } = await openDamaged(name);
-      expect(session.health().damage).toBeUndefined();
-      expect(await accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
-      expect(session.health().damage).toBeUndefined();
-      const all = [incoming({ dedupeKey: "evt-2" }), incoming({ dedupeKey: "evt-3" }), incoming()];
-      const accepted = all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false }));
-      expect(await accept(session, ...all)).toMatchObject(accepted);
-      expect(session.health()).toMatchObject({ writable: true, damage: expect.stringContaining("malformed") });
-      expect(count(path, "alerts NOT INDEXED")).toBe(302 + 4);
-    },
-  );
+it.each(["requests_by_key", "requests_by_key_and_body"])(
+  "with a damaged part that finds earlier alerts, %s: alerts with a key are stored as new ones, whatever comes with them, and health says why",
+  async (name) => {
+    const { session, path } = await openDamaged(name);
+    expect(session.health().damage).toBeUndefined();
+    expect(await accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
+    expect(session.health().damage).toBeUndefined();
+    const all = [incoming({ dedupeKey: "evt-2" }), incoming({ dedupeKey: "evt-3" }), incoming()];
+    const accepted = all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false }));
+    expect(await accept(session, ...all)).toMatchObject(accepted);
+    expect(session.health()).toMatchObject({ writable: true, damage: expect.stringContaining("malformed") });
+    expect(count(path, "alerts NOT INDEXED")).toBe(302 + 4);
+  },
+);
 
-  it("alerts_by_fingerprint: every alert is routed, and none is taken for a repeat", async () => {
-    const { session, keyless, path } = await openDamaged("alerts_by_fingerprint");
-    await accept(session, again(keyless), incoming());
-    expect(await routeAll(session)).toEqual([]);
-    expect(session.health().damage).toContain("malformed");
-    expect(count(path, "deliveries")).toBe(302 + 2);
-  });
-
-  it("alerts of an earlier request that are not there: its resend is stored as new", async () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    const session = open(path);
-    const sent = incoming({ dedupeKey: "evt-1" });
-    await accept(session, sent);
-    const db = new Sqlite(path);
-    db.exec("DELETE FROM alerts");
-    db.close();
-    const resent = again(sent);
-    expect(await accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
-    expect(await accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
-  });
+it("with a damaged part that finds earlier alerts, alerts_by_fingerprint: every alert is routed, and none is taken for a repeat", async () => {
+  const { session, keyless, path } = await openDamaged("alerts_by_fingerprint");
+  await accept(session, again(keyless), incoming());
+  expect(await routeAll(session)).toEqual([]);
+  expect(session.health().damage).toContain("malformed");
+  expect(count(path, "deliveries")).toBe(302 + 2);
 });
 
-describe("a database whose file loses its end while it is open", () => {
-  it("is closed all the same, though its log cannot be emptied into it", async () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    const before = openSession({ path, ballastBytes: 0 });
-    await accept(before, ...Array.from({ length: 300 }, () => incoming({ body: Buffer.alloc(2_000, "x") })));
-    before.close();
-    const session = openSession({ path, ballastBytes: 0 });
-    await accept(session, incoming());
-    truncateSync(path, 8_192);
-    await expect(session.maintain(noon)).rejects.toThrow("SQLITE_CORRUPT");
-    expect(() => session.close()).not.toThrow();
-    expect(() => session.health()).toThrow("not open");
-  });
+it("with a damaged part that finds earlier alerts, alerts of an earlier request that are not there: its resend is stored as new", async () => {
+  const path = join(makeTempFolder(), "tocsin.db");
+  const session = open(path);
+  const sent = incoming({ dedupeKey: "evt-1" });
+  await accept(session, sent);
+  const db = new Sqlite(path);
+  db.exec("DELETE FROM alerts");
+  db.close();
+  const resent = again(sent);
+  expect(await accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
+  expect(await accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
+});
+
+it("a database whose file loses its end while it is open is closed, though its log cannot be emptied into it", async () => {
+  const path = join(makeTempFolder(), "tocsin.db");
+  const before = openSession({ path, ballastBytes: 0 });
+  await accept(before, ...Array.from({ length: 300 }, () => incoming({ body: Buffer.alloc(2_000, "x") })));
+  before.close();
+  const session = openSession({ path, ballastBytes: 0 });
+  await accept(session, incoming());
+  truncateSync(path, 8_192);
+  await expect(session.maintain(noon)).rejects.toThrow("SQLITE_CORRUPT");
+  expect(() => session.close()).not.toThrow();
+  expect(() => session.health()).toThrow("not open");
 });

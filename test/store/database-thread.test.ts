@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
@@ -27,108 +27,102 @@ async function openReal(path = join(makeTempFolder(), "tocsin.db")) {
   return thread;
 }
 
-describe("a database thread", () => {
-  it.each([
-    ["exits", "process.exit(1)"],
-    ["throws", "throw new Error('out of luck')"],
-  ])("that %s refuses everybody who waits or comes later, and says so once", async (_how, acts) => {
-    const stopped: string[] = [];
-    const onStopped = (error: Error) => void stopped.push(error.message);
-    const thread = await startDatabaseThread({ path: "unused" }, { entry: threadThat(acts), onStopped });
-    const calls = [count, count, accept(Buffer.from("x"))].map((call) => thread.call(call));
-    const refused = { status: "rejected", reason: { code: "store_unavailable" } };
-    for (const outcome of await Promise.allSettled([...calls, thread.ask("health", [])]))
-      expect(outcome).toMatchObject(refused);
-    for (const outcome of await Promise.allSettled([thread.call(count), thread.ask("maintain", [0])]))
-      expect(outcome).toMatchObject(refused);
-    expect(stopped).toEqual(["The database thread has stopped."]);
-    await thread.close();
-  });
-
-  it("that cannot start says why", async () => {
-    const code = "store_unavailable";
-    const entry = new URL("data:text/javascript,throw new Error('broken')");
-    await expect(startDatabaseThread({ path: "unused" }, { entry })).rejects.toMatchObject({ code });
-    const path = makeTempFolder();
-    const message = expect.stringContaining(path);
-    await expect(startDatabaseThread({ path }, { entry: compiledThread() })).rejects.toMatchObject({ code, message });
-  });
-
-  it("commits all that was called before it was closed", async () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    const thread = await openReal(path);
-    const calls = Array.from({ length: 700 }, (_, index) => thread.call(accept(Buffer.from(`${index}`))));
-    await thread.close();
-    expect((await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled")).toHaveLength(700);
-    expect(await (await openReal(path)).call(count)).toMatchObject({ total: 700 });
-  });
-
-  it("does not hang on what cannot be sent to it", async () => {
-    const thread = await openReal();
-    const unsendable: Call = { name: "addMute", arguments: [{ matchers: () => "a function" }] };
-    await expect(thread.call(unsendable)).rejects.toThrow("could not be cloned");
-    expect(await thread.call(count)).toMatchObject({ total: 0 });
-  });
-
-  it("takes more and larger calls than go into one message", async () => {
-    const thread = await openReal();
-    const large = Array.from({ length: 20 }, () => thread.call(accept(Buffer.alloc(1024 * 1024, 1))));
-    const small = Array.from({ length: 1100 }, () => thread.call(accept(Buffer.from("x"))));
-    await Promise.all([...large, ...small]);
-    expect(await thread.call(count)).toMatchObject({ total: 1120 });
-  });
+it.each([
+  ["exits", "process.exit(1)"],
+  ["throws", "throw new Error('out of luck')"],
+])("a database thread that %s refuses everybody who waits or comes later, and says so once", async (_how, acts) => {
+  const stopped: string[] = [];
+  const onStopped = (error: Error) => void stopped.push(error.message);
+  const thread = await startDatabaseThread({ path: "unused" }, { entry: threadThat(acts), onStopped });
+  const calls = [count, count, accept(Buffer.from("x"))].map((call) => thread.call(call));
+  const refused = { status: "rejected", reason: { code: "store_unavailable" } };
+  for (const outcome of await Promise.allSettled([...calls, thread.ask("health", [])]))
+    expect(outcome).toMatchObject(refused);
+  for (const outcome of await Promise.allSettled([thread.call(count), thread.ask("maintain", [0])]))
+    expect(outcome).toMatchObject(refused);
+  expect(stopped).toEqual(["The database thread has stopped."]);
+  await thread.close();
 });
 
-describe("what crosses to the thread and back", () => {
-  it("is how alerts are routed, and what is recorded of others", () => {
-    const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
-    const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
-    const recorded: Call = { name: "recordAttempt", arguments: [{ group: "g", fence: 1 }, { token: "t" }, []] };
-    const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
-    expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
-  });
-
-  it.each<[Call["name"], (recorded: object[]) => unknown]>([
-    ["acceptRequest", (recorded) => ({ kind: "accepted", ids: ["a", "b"], conflict: false, recorded })],
-    ["recordRouting", (recorded) => recorded],
-  ])("is what was claimed with an alert: %s", (name, toAnswer) => {
-    const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
-    const value = toAnswer([{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }]);
-    const call: Call = { name, arguments: [request({ ids: ["a", "b"] })] };
-    const sent = structuredClone(toWireResult({ ok: true, value }, call));
-    expect(fromWireResult(sent, call)).toEqual({ ok: true, value });
-  });
+it("a database thread that cannot start says why", async () => {
+  const code = "store_unavailable";
+  const entry = new URL("data:text/javascript,throw new Error('broken')");
+  await expect(startDatabaseThread({ path: "unused" }, { entry })).rejects.toMatchObject({ code });
+  const path = makeTempFolder();
+  const message = expect.stringContaining(path);
+  await expect(startDatabaseThread({ path }, { entry: compiledThread() })).rejects.toMatchObject({ code, message });
 });
 
-describe("the threads of a store", () => {
-  const open = async () => {
-    const started: unknown[] = [];
-    const note = (message: unknown) => void started.push(message);
-    subscribe("worker_threads", note);
-    onTestFinished(() => void unsubscribe("worker_threads", note));
-    const threadEntry = compiledThread();
-    const store = await openThreadedStore({ dataDir: makeTempFolder(), threadEntry, ballastBytes: 0 });
-    onTestFinished(() => store.close());
-    return { store, started };
-  };
+it("a database thread commits all that was called before it was closed", async () => {
+  const path = join(makeTempFolder(), "tocsin.db");
+  const thread = await openReal(path);
+  const calls = Array.from({ length: 700 }, (_, index) => thread.call(accept(Buffer.from(`${index}`))));
+  await thread.close();
+  expect((await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled")).toHaveLength(700);
+  expect(await (await openReal(path)).call(count)).toMatchObject({ total: 700 });
+});
 
-  it("are one until somebody reads, and then two, however many read at once", async () => {
-    const { store, started } = await open();
-    await store.acceptRequest(request({}));
-    await store.listUnrouted(0, 10);
-    await store.loadStatuses();
-    expect(started).toHaveLength(1);
-    const counts = await Promise.all([store.countAlerts(), store.countAlerts(), store.countAlerts()]);
-    expect(counts.map(({ total }) => total)).toEqual([1, 1, 1]);
-    expect(started).toHaveLength(2);
-  });
+it("a database thread does not hang on what cannot be sent to it", async () => {
+  const thread = await openReal();
+  const unsendable: Call = { name: "addMute", arguments: [{ matchers: () => "a function" }] };
+  await expect(thread.call(unsendable)).rejects.toThrow("could not be cloned");
+  expect(await thread.call(count)).toMatchObject({ total: 0 });
+});
 
-  it("end with the store: who reads afterwards is refused and starts none", async () => {
-    const { store, started } = await open();
-    const reading = store.countAlerts();
-    await store.close();
-    await expect(reading).resolves.toMatchObject({ total: 0 });
-    await expect(store.countAlerts()).rejects.toMatchObject({ code: "store_unavailable" });
-    expect(started).toHaveLength(2);
-  });
+it("a database thread takes more and larger calls than go into one message", async () => {
+  const thread = await openReal();
+  const large = Array.from({ length: 20 }, () => thread.call(accept(Buffer.alloc(1024 * 1024, 1))));
+  const small = Array.from({ length: 1100 }, () => thread.call(accept(Buffer.from("x"))));
+  await Promise.all([...large, ...small]);
+  expect(await thread.call(count)).toMatchObject({ total: 1120 });
+});
+
+it("what crosses to the thread and back is how alerts are routed, and what is recorded of others", () => {
+  const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
+  const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
+  const recorded: Call = { name: "recordAttempt", arguments: [{ group: "g", fence: 1 }, { token: "t" }, []] };
+  const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
+  expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
+});
+
+it.each<[Call["name"], (recorded: object[]) => unknown]>([
+  ["acceptRequest", (recorded) => ({ kind: "accepted", ids: ["a", "b"], conflict: false, recorded })],
+  ["recordRouting", (recorded) => recorded],
+])("what crosses to the thread and back is what was claimed with an alert: %s", (name, toAnswer) => {
+  const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
+  const value = toAnswer([{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }]);
+  const call: Call = { name, arguments: [request({ ids: ["a", "b"] })] };
+  const sent = structuredClone(toWireResult({ ok: true, value }, call));
+  expect(fromWireResult(sent, call)).toEqual({ ok: true, value });
+});
+
+const open = async () => {
+  const started: unknown[] = [];
+  const note = (message: unknown) => void started.push(message);
+  subscribe("worker_threads", note);
+  onTestFinished(() => void unsubscribe("worker_threads", note));
+  const threadEntry = compiledThread();
+  const store = await openThreadedStore({ dataDir: makeTempFolder(), threadEntry, ballastBytes: 0 });
+  onTestFinished(() => store.close());
+  return { store, started };
+};
+
+it("the threads of a store are one until somebody reads, and then two, however many read at once", async () => {
+  const { store, started } = await open();
+  await store.acceptRequest(request({}));
+  await store.listUnrouted(0, 10);
+  await store.loadStatuses();
+  expect(started).toHaveLength(1);
+  const counts = await Promise.all([store.countAlerts(), store.countAlerts(), store.countAlerts()]);
+  expect(counts.map(({ total }) => total)).toEqual([1, 1, 1]);
+  expect(started).toHaveLength(2);
+});
+
+it("the threads of a store end with the store: who reads afterwards is refused and starts none", async () => {
+  const { store, started } = await open();
+  const reading = store.countAlerts();
+  await store.close();
+  await expect(reading).resolves.toMatchObject({ total: 0 });
+  await expect(store.countAlerts()).rejects.toMatchObject({ code: "store_unavailable" });
+  expect(started).toHaveLength(2);
 });

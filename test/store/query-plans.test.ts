@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
 import { createFailedStatements, createListStatements } from "../../src/store/listing/list-statements.ts";
 import type { Driver } from "../../src/store/listing/list-words.ts";
@@ -92,17 +92,15 @@ function statementsOf(db: Database): string[] {
   return statements;
 }
 
-describe("the plan of every statement", () => {
-  it("reads no table from end to end and sorts nothing", () => {
-    const { db } = openLog();
-    const statements = statementsOf(db);
-    expect(statements.length).toBeGreaterThan(60);
-    for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
-    for (const sql of new Set(statements)) {
-      if (exempt.some(([pattern]) => pattern.test(sql))) continue;
-      expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
-    }
-  });
+it("the plan of every statement reads no table from end to end and sorts nothing", () => {
+  const { db } = openLog();
+  const statements = statementsOf(db);
+  expect(statements.length).toBeGreaterThan(60);
+  for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
+  for (const sql of new Set(statements)) {
+    if (exempt.some(([pattern]) => pattern.test(sql))) continue;
+    expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
+  }
 });
 
 const window = { from: 1, below: 9 };
@@ -153,135 +151,128 @@ const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
 
 const searchOf = ({ q }: AlertQuery) => (q === undefined ? undefined : { table: "alerts_search", match: `"${q}"` });
 
-describe("what failed and was not resent", () => {
-  const failedQuery: FailedQuery = { states: ["failed"], failedUntil: 1 };
-  const usdc = { table: "alerts_search", match: '"usdc"' };
+const failedQuery: FailedQuery = { states: ["failed"], failedUntil: 1 };
+const usdc = { table: "alerts_search", match: '"usdc"' };
 
-  const narrow = { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 } as const;
-  it.each<[string, Partial<FailedQuery>, RegExp]>([
-    ["everything", {}, /SEARCH d .* deliveries_unsent \(state=\? AND/],
-    ["one destination", narrow, /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/],
-  ])("is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
-    const { db } = openLog();
-    const { toFailed } = createFailedStatements(createListWords({ db }, dialectOf(db)));
-    const page = { limit: 9, after: toPosition(5, 6) };
-    const plan = planOf(db, toFailed({ ...failedQuery, ...changes }, usdc, window, page).sql);
-    expect(offences(plan)).toEqual([]);
-    expect(plan.join("\n")).toMatch(wanted);
-  });
+const narrow = { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 } as const;
+it.each<[string, Partial<FailedQuery>, RegExp]>([
+  ["everything", {}, /SEARCH d .* deliveries_unsent \(state=\? AND/],
+  ["one destination", narrow, /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/],
+])("what failed and was not resent is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
+  const { db } = openLog();
+  const { toFailed } = createFailedStatements(createListWords({ db }, dialectOf(db)));
+  const page = { limit: 9, after: toPosition(5, 6) };
+  const plan = planOf(db, toFailed({ ...failedQuery, ...changes }, usdc, window, page).sql);
+  expect(offences(plan)).toEqual([]);
+  expect(plan.join("\n")).toMatch(wanted);
+});
 
-  it("is counted without a look at what was sent", () => {
-    const { db } = openLog();
-    const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
-    for (const destination of [undefined, "chat"]) {
-      const { toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
-      const plan = planOf(db, toFailedCount({ ...query, destination }, undefined, window).sql);
-      expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
+it("what failed and was not resent is counted without a look at what was sent", () => {
+  const { db } = openLog();
+  const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
+  for (const destination of [undefined, "chat"]) {
+    const { toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
+    const plan = planOf(db, toFailedCount({ ...query, destination }, undefined, window).sql);
+    expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
+  }
+});
+
+it("every index is one that a statement or a page reads: each is written for every alert", () => {
+  const { db } = openLog();
+  const statements = statementsOf(db);
+  const { countEach, listAlong } = listsOf(db);
+  for (const query of everyQuery)
+    statements.push(...countEach(query), listAlong(query, "deliveries"), listAlong(query, "alerts"));
+  const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
+  const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
+  expect(names.filter((name) => !new RegExp(`INDEX ${name}\\b`).test(plans))).toEqual([]);
+});
+
+it("the last values of the keys of a page are found along the index of keys, and only those are read", () => {
+  const { db } = openLog();
+  const [sql = ""] = statementsOf(db).filter((one) => one.includes("AS sent"));
+  expect(planOf(db, sql)).toEqual(["SEARCH k USING INDEX alerts_by_key (alert_key=? AND seq>? AND seq<?)"]);
+});
+
+it("a page of the log is found in order from an index, whatever the filters and whichever of them drives", () => {
+  const { db } = openLog();
+  const { driversOf, countEach, listAlong } = listsOf(db);
+  const drivers = new Set<Along>();
+  for (const query of everyQuery) {
+    for (const sql of countEach(query)) expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
+    const narrowing: Along[] = driversOf(query).map(({ along }) => along);
+    if (query.q !== undefined) narrowing.push("search");
+    for (const along of narrowing.length === 0 ? (["alerts"] as const) : narrowing) {
+      expect.soft(offences(planOf(db, listAlong(query, along))), `${along}: ${JSON.stringify(query)}`).toEqual([]);
+      drivers.add(along);
     }
-  });
+  }
+  expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "alerts"]));
 });
 
-describe("every index", () => {
-  it("is one that a statement or a page reads: each is written for every alert", () => {
-    const { db } = openLog();
-    const statements = statementsOf(db);
-    const { countEach, listAlong } = listsOf(db);
-    for (const query of everyQuery)
-      statements.push(...countEach(query), listAlong(query, "deliveries"), listAlong(query, "alerts"));
-    const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
-    const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
-    expect(names.filter((name) => !new RegExp(`INDEX ${name}\\b`).test(plans))).toEqual([]);
-  });
+const [sentToChat, problem] = [{ state: "sent", destination: "chat" } as const, { state: "problem" } as const];
+const byBoth = "deliveries_by_destination_state";
+const seqs = "seq>? AND seq<?)";
+const inDeliveries = "alert_seq>? AND alert_seq<?)";
+const row = "INTEGER PRIMARY KEY (rowid";
+it.each<[string, Partial<AlertQuery>, Along, string]>([
+  ["severity", { severity: "critical" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
+  ["destination", { destination: "chat" }, "deliveries", `by_destination (destination=? AND ${inDeliveries}`],
+  ["state", { state: "sent" }, "deliveries", `deliveries_by_state (state=? AND ${inDeliveries}`],
+  ["state at a destination", sentToChat, "deliveries", `${byBoth} (destination=? AND state=? AND ${inDeliveries}`],
+  ["unmatched", { state: "unmatched" }, "alerts", `alerts_unmatched (${seqs}`],
+  ["dropped", { state: "dropped" }, "alerts", `alerts_dropped (${seqs}`],
+  ["repeats", { state: "repeat" }, "alerts", `alerts_repeats (${seqs}`],
+  ...(["unmatched", "dropped", "repeat"] as const).map((state): [string, Partial<AlertQuery>, Along, string] => {
+    const index = `alerts_${state === "repeat" ? "repeats" : state}_by_severity (severity=? AND ${seqs}`;
+    return [`${state} of a severity`, { state, severity: "info" }, "alerts", index];
+  }),
+  ["route", { route: "desk" }, "deliveries", `deliveries_by_route (route=? AND ${inDeliveries}`],
+  ["key", { key: "metric eth" }, "alerts", `alerts_by_key (alert_key=? AND ${seqs}`],
+  ["problem", { state: "problem" }, "problems", `${row}=?)`],
+  ["problem of a key", { ...problem, key: "k", destination: "chat", source: "github" }, "problems", `${row}=?)`],
+  ["unrouted of a severity", { state: "unrouted", severity: "info" }, "alerts", `alerts_unrouted (${seqs}`],
+  ["payload", { raw: ["0xdead"] }, "alerts", `${row}>? AND rowid<?)`],
+  ["payload of one", { raw: ["0xdead"], severity: "info" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
+])("a page of the log narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, index) => {
+  const { db } = openLog();
+  const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), ...filters }, driver));
+  expect(plan[0]).toMatch(/^SEARCH [ad] /);
+  expect(plan[0]).toContain(index);
+  expect(offences(plan)).toEqual([]);
 });
 
-describe("the last values of the keys of a page", () => {
-  it("are found along the index of keys, and only those are read", () => {
-    const { db } = openLog();
-    const [sql = ""] = statementsOf(db).filter((one) => one.includes("AS sent"));
-    expect(planOf(db, sql)).toEqual(["SEARCH k USING INDEX alerts_by_key (alert_key=? AND seq>? AND seq<?)"]);
-  });
+it("a page of the log that is searched starts at the cursor in the search index", () => {
+  const { db } = openLog();
+  const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), q: "usdc" }, "search"));
+  expect(plan[0]).toMatch(/^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/);
+  expect(offences(plan)).toEqual([]);
 });
 
-describe("a page of the log", () => {
-  it("is found in order from an index, whatever the filters and whichever of them drives", () => {
-    const { db } = openLog();
-    const { driversOf, countEach, listAlong } = listsOf(db);
-    const drivers = new Set<Along>();
-    for (const query of everyQuery) {
-      for (const sql of countEach(query)) expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
-      const narrowing: Along[] = driversOf(query).map(({ along }) => along);
-      if (query.q !== undefined) narrowing.push("search");
-      for (const along of narrowing.length === 0 ? (["alerts"] as const) : narrowing) {
-        expect.soft(offences(planOf(db, listAlong(query, along))), `${along}: ${JSON.stringify(query)}`).toEqual([]);
-        drivers.add(along);
-      }
-    }
-    expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "alerts"]));
-  });
-
-  const [sentToChat, problem] = [{ state: "sent", destination: "chat" } as const, { state: "problem" } as const];
-  const byBoth = "deliveries_by_destination_state";
-  const seqs = "seq>? AND seq<?)";
-  const inDeliveries = "alert_seq>? AND alert_seq<?)";
-  const row = "INTEGER PRIMARY KEY (rowid";
-  it.each<[string, Partial<AlertQuery>, Along, string]>([
-    ["severity", { severity: "critical" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
-    ["destination", { destination: "chat" }, "deliveries", `by_destination (destination=? AND ${inDeliveries}`],
-    ["state", { state: "sent" }, "deliveries", `deliveries_by_state (state=? AND ${inDeliveries}`],
-    ["state at a destination", sentToChat, "deliveries", `${byBoth} (destination=? AND state=? AND ${inDeliveries}`],
-    ["unmatched", { state: "unmatched" }, "alerts", `alerts_unmatched (${seqs}`],
-    ["dropped", { state: "dropped" }, "alerts", `alerts_dropped (${seqs}`],
-    ["repeats", { state: "repeat" }, "alerts", `alerts_repeats (${seqs}`],
-    ...(["unmatched", "dropped", "repeat"] as const).map((state): [string, Partial<AlertQuery>, Along, string] => {
-      const index = `alerts_${state === "repeat" ? "repeats" : state}_by_severity (severity=? AND ${seqs}`;
-      return [`${state} of a severity`, { state, severity: "info" }, "alerts", index];
-    }),
-    ["route", { route: "desk" }, "deliveries", `deliveries_by_route (route=? AND ${inDeliveries}`],
-    ["key", { key: "metric eth" }, "alerts", `alerts_by_key (alert_key=? AND ${seqs}`],
-    ["problem", { state: "problem" }, "problems", `${row}=?)`],
-    ["problem of a key", { ...problem, key: "k", destination: "chat", source: "github" }, "problems", `${row}=?)`],
-    ["unrouted of a severity", { state: "unrouted", severity: "info" }, "alerts", `alerts_unrouted (${seqs}`],
-    ["payload", { raw: ["0xdead"] }, "alerts", `${row}>? AND rowid<?)`],
-    ["payload of one", { raw: ["0xdead"], severity: "info" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
-  ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, index) => {
-    const { db } = openLog();
-    const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), ...filters }, driver));
-    expect(plan[0]).toMatch(/^SEARCH [ad] /);
-    expect(plan[0]).toContain(index);
-    expect(offences(plan)).toEqual([]);
-  });
-
-  it("that is searched starts at the cursor in the search index", () => {
-    const { db } = openLog();
-    const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), q: "usdc" }, "search"));
-    expect(plan[0]).toMatch(/^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/);
-    expect(offences(plan)).toEqual([]);
-  });
-
-  it.each<[string, Partial<AlertQuery>]>([
-    ["destination", { destination: "chat" }],
-    ["state", { state: "sent" }],
-    ["failure", { state: "failed" }],
-    ["route", { route: "desk" }],
-    ["state at a destination", { state: "sent", destination: "chat" }],
-  ])("counts what a %s has without looking up alerts", (_name, filters) => {
-    const { db } = openLog();
-    const planFor = (asked: Partial<AlertQuery>) =>
-      planOf(db, listsOf(db).countAlong({ limit: 1000, ...asked }, "deliveries"));
-    const positionsOf = (asked: Partial<AlertQuery>) => planFor(asked).filter((step) => /^SEARCH|B-TREE/.test(step));
-    expect(positionsOf(filters)).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
-    expect(positionsOf({ ...filters, severity: "critical" })).toHaveLength(2);
-  });
+it.each<[string, Partial<AlertQuery>]>([
+  ["destination", { destination: "chat" }],
+  ["state", { state: "sent" }],
+  ["failure", { state: "failed" }],
+  ["route", { route: "desk" }],
+  ["state at a destination", { state: "sent", destination: "chat" }],
+])("a page of the log counts what a %s has without looking up alerts", (_name, filters) => {
+  const { db } = openLog();
+  const planFor = (asked: Partial<AlertQuery>) =>
+    planOf(db, listsOf(db).countAlong({ limit: 1000, ...asked }, "deliveries"));
+  const positionsOf = (asked: Partial<AlertQuery>) => planFor(asked).filter((step) => /^SEARCH|B-TREE/.test(step));
+  expect(positionsOf(filters)).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
+  expect(positionsOf({ ...filters, severity: "critical" })).toHaveLength(2);
 });
 
-describe("the problems of a step of the bars", () => {
-  it.each([
-    ["all", countProblems],
-    ["one severity", countProblemsOf],
-  ])("are found for %s without a look at what only waits to be routed", (_name, count) => {
+it.each([
+  ["all", countProblems],
+  ["one severity", countProblemsOf],
+])(
+  "the problems of a step of the bars are found for %s without a look at what only waits to be routed",
+  (_name, count) => {
     const { db } = openLog();
     const plan = planOf(db, count(dialectOf(db))).join("\n");
     expect(plan).toContain("USING INDEX alerts_routing_failed");
     expect(plan).not.toContain("alerts_unrouted");
-  });
-});
+  },
+);

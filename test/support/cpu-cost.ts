@@ -1,12 +1,5 @@
 import { parseJson } from "../../src/intake/read/parse-json.ts";
 
-/**
- * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a
- * yardstick that is measured with it. A busy machine makes a try wait, which costs no CPU, or share a core's caches,
- * which the least of several leaves out; a machine twice as fast is so for the yardstick too.
- */
-export type CostMeter = ReturnType<typeof createCostMeter>;
-
 /** What 1 MiB of a body may cost: about 100 ms where the yardstick takes 4. */
 export const costOfMebibyte = 25;
 /** A batch in all. */
@@ -14,6 +7,11 @@ export const costOfBatch = 10 * costOfMebibyte;
 
 const ordinary = `[${'{"title":"TVL of USDC fell","value":4812345.67,"token":"USDC"},'.repeat(10_000)}{}]`;
 
+/**
+ * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a
+ * yardstick that is measured with it. A busy machine makes a try wait, which costs no CPU, or share a core's caches,
+ * which the least of several leaves out; a machine twice as fast is so for the yardstick too.
+ */
 export function createCostMeter() {
   const yardstick = () => parseJson(ordinary, { maxDepth: 64, maxKeys: 100_000, maxValues: 100_000 });
   for (let warmUp = 0; warmUp < 5; warmUp += 1) yardstick();

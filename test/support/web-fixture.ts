@@ -60,8 +60,6 @@ export type WebFixture = Awaited<ReturnType<typeof createWebFixture>>;
 /** Several values where a field is sent several times. */
 type SentFields = Record<string, string | string[]>;
 
-export type Browser = Awaited<ReturnType<WebFixture["logIn"]>>;
-
 export interface AlertInput {
   facts?: Partial<AlertFacts>;
   body?: string | Uint8Array;

@@ -134,101 +134,99 @@ describe.each([
   });
 });
 
-describe("while relays of two versions run", () => {
-  it("a change is written where each of them looks, under one number", async () => {
-    const { url, changes, connect, seqsAfter } = await openLog(3);
+it("while relays of two versions run a change is written where each of them looks, under one number", async () => {
+  const { url, changes, connect, seqsAfter } = await openLog(3);
+  const client = await connect();
+  const before = "SELECT seq::int FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq";
+  const ofVersionBefore = async () => (await runSql<{ seq: number }>(url, before)).map(({ seq }) => seq);
+  await noted(client, [1]);
+  expect(await ofVersionBefore()).toEqual([]);
+  const announce = "INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at) VALUES";
+  const at = "clock_timestamp() - interval '50 minutes'";
+  await client.query(`${announce} ('old', 'old', '0.1.0', 'a', 1, ${at}, ${at})`);
+  await noted(client, [1, 2]);
+  await inAlerts(client, [3]);
+  await noted(client, [2]);
+  expect(await ofVersionBefore()).toEqual([1, 3, 2]);
+  const listed = await changes.list(undefined, 10);
+  expect(listed.map(({ seq }) => seq)).toEqual([1, 3, 2]);
+  const numbers = "SELECT a.changed_by = c.changed_by AS same FROM alerts a JOIN alert_changes c USING (seq)";
+  expect(await runSql(url, numbers)).toEqual([{ same: true }, { same: true }]);
+  await client.query("UPDATE relays SET gone_at = gone_at - interval '1 hour'");
+  await noted(client, [3]);
+  expect(await ofVersionBefore()).toEqual([1, 3, 2]);
+  expect(await seqsAfter(listed.at(-1)?.cursor)).toEqual([3]);
+});
+
+it("while relays of two versions run all changes are seen, of 3,000 commits beside transactions that are held open", async () => {
+  const alerts = 400;
+  const commits = 3_000;
+  const { changes, connect } = await openLog(alerts);
+  const { below } = createSeededRandom(20261122);
+  const writers = 10;
+  let committed = 0;
+  /** Transactions that are held open, until so many have committed. */
+  const held = new Map<() => void, number>();
+  /** What the log says of each alert, as far as it was followed. */
+  const seen = new Map<number, number>();
+  let cursor: ChangeCursor | undefined;
+  let longest = 0;
+
+  function countCommit(): void {
+    committed += 1;
+    for (const [goOn, until] of held) if (committed >= until && held.delete(goOn)) goOn();
+  }
+
+  async function holdOpen(): Promise<void> {
+    if (held.size > writers - 3) return;
+    const until = Math.min(commits, committed + below(below(10) === 0 ? 1_000 : 50));
+    if (committed < until) await new Promise<void>((goOn) => held.set(goOn, until));
+  }
+
+  /** Each changes alerts of its own, so that none waits for another's transaction. */
+  async function write(share: number): Promise<void> {
     const client = await connect();
-    const before = "SELECT seq::int FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq";
-    const ofVersionBefore = async () => (await runSql<{ seq: number }>(url, before)).map(({ seq }) => seq);
-    await noted(client, [1]);
-    expect(await ofVersionBefore()).toEqual([]);
-    const announce = "INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at) VALUES";
-    const at = "clock_timestamp() - interval '50 minutes'";
-    await client.query(`${announce} ('old', 'old', '0.1.0', 'a', 1, ${at}, ${at})`);
-    await noted(client, [1, 2]);
-    await inAlerts(client, [3]);
-    await noted(client, [2]);
-    expect(await ofVersionBefore()).toEqual([1, 3, 2]);
-    const listed = await changes.list(undefined, 10);
-    expect(listed.map(({ seq }) => seq)).toEqual([1, 3, 2]);
-    const numbers = "SELECT a.changed_by = c.changed_by AS same FROM alerts a JOIN alert_changes c USING (seq)";
-    expect(await runSql(url, numbers)).toEqual([{ same: true }, { same: true }]);
-    await client.query("UPDATE relays SET gone_at = gone_at - interval '1 hour'");
-    await noted(client, [3]);
-    expect(await ofVersionBefore()).toEqual([1, 3, 2]);
-    expect(await seqsAfter(listed.at(-1)?.cursor)).toEqual([3]);
-  });
-
-  it("all changes are seen, of 3,000 commits beside transactions that are held open", async () => {
-    const alerts = 400;
-    const commits = 3_000;
-    const { changes, connect } = await openLog(alerts);
-    const { below } = createSeededRandom(20261122);
-    const writers = 10;
-    let committed = 0;
-    /** Transactions that are held open, until so many have committed. */
-    const held = new Map<() => void, number>();
-    /** What the log says of each alert, as far as it was followed. */
-    const seen = new Map<number, number>();
-    let cursor: ChangeCursor | undefined;
-    let longest = 0;
-
-    function countCommit(): void {
-      committed += 1;
-      for (const [goOn, until] of held) if (committed >= until && held.delete(goOn)) goOn();
-    }
-
-    async function holdOpen(): Promise<void> {
-      if (held.size > writers - 3) return;
-      const until = Math.min(commits, committed + below(below(10) === 0 ? 1_000 : 50));
-      if (committed < until) await new Promise<void>((goOn) => held.set(goOn, until));
-    }
-
-    /** Each changes alerts of its own, so that none waits for another's transaction. */
-    async function write(share: number): Promise<void> {
-      const client = await connect();
-      const own = Array.from({ length: alerts / writers }, (_, index) => index * writers + share + 1);
-      while (committed < commits) {
-        const some = Array.from({ length: 1 + below(3) }, () => own[below(own.length)] as number);
-        const change = below(2) === 0 ? noted : inAlerts;
-        if (below(5) > 0) await change(client, some);
-        else {
-          await client.query("BEGIN");
-          await change(client, some.slice(0, 1));
-          await holdOpen();
-          await change(client, some);
-          await client.query(below(10) > 0 ? "COMMIT" : "ROLLBACK");
-        }
-        countCommit();
+    const own = Array.from({ length: alerts / writers }, (_, index) => index * writers + share + 1);
+    while (committed < commits) {
+      const some = Array.from({ length: 1 + below(3) }, () => own[below(own.length)] as number);
+      const change = below(2) === 0 ? noted : inAlerts;
+      if (below(5) > 0) await change(client, some);
+      else {
+        await client.query("BEGIN");
+        await change(client, some.slice(0, 1));
+        await holdOpen();
+        await change(client, some);
+        await client.query(below(10) > 0 ? "COMMIT" : "ROLLBACK");
       }
+      countCommit();
     }
+  }
 
-    let isWritten = false;
-    async function follow(): Promise<void> {
-      for (let isLast = false; ; ) {
-        const listed = await changes.list(cursor, 1 + below(50));
-        for (const { seq, cursor: next, ...row } of listed) {
-          // The same once more where both versions have changed it.
-          const version = row.version ?? 0;
-          expect(version).toBeGreaterThanOrEqual(seen.get(seq) ?? 1);
-          seen.set(seq, version);
-          longest = Math.max(longest, next.length);
-          cursor = next;
-        }
-        if (listed.length > 0) isLast = false;
-        else if (isLast) return;
-        else isLast = isWritten;
+  let isWritten = false;
+  async function follow(): Promise<void> {
+    for (let isLast = false; ; ) {
+      const listed = await changes.list(cursor, 1 + below(50));
+      for (const { seq, cursor: next, ...row } of listed) {
+        // The same once more where both versions have changed it.
+        const version = row.version ?? 0;
+        expect(version).toBeGreaterThanOrEqual(seen.get(seq) ?? 1);
+        seen.set(seq, version);
+        longest = Math.max(longest, next.length);
+        cursor = next;
       }
+      if (listed.length > 0) isLast = false;
+      else if (isLast) return;
+      else isLast = isWritten;
     }
-    const following = follow();
-    await Promise.all(Array.from({ length: writers }, (_, share) => write(share)));
-    isWritten = true;
-    await following;
-    const all = await changes.list(undefined, alerts * 2);
-    expect(all.length).toBeGreaterThan(alerts * 0.9);
-    const versions = all.map(({ seq, version }) => [seq, version]);
-    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(versions));
-    expect(longest).toBeLessThanOrEqual(100);
-    expect(committed).toBeGreaterThanOrEqual(commits);
-  });
+  }
+  const following = follow();
+  await Promise.all(Array.from({ length: writers }, (_, share) => write(share)));
+  isWritten = true;
+  await following;
+  const all = await changes.list(undefined, alerts * 2);
+  expect(all.length).toBeGreaterThan(alerts * 0.9);
+  const versions = all.map(({ seq, version }) => [seq, version]);
+  expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(versions));
+  expect(longest).toBeLessThanOrEqual(100);
+  expect(committed).toBeGreaterThanOrEqual(commits);
 });

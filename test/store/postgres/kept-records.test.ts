@@ -109,59 +109,55 @@ describe.each(drivers)("records in %s", (_name, open) => {
   });
 });
 
-describe("in PostgreSQL", () => {
-  it("of several rotations at once none loses a secret that somebody was given", async () => {
-    const folder = makeTempFolder();
-    const all = await Promise.all(Array.from({ length: 4 }, () => openPostgres(folder)));
-    const { webhookSecret } = await loadOrCreateSecrets(all[0] as KeptRecords, {});
-    const rotated = await Promise.all(all.map((kept) => rotateSecret(kept, "webhook-secret")));
-    const after = await loadOrCreateSecrets(all[1] as KeptRecords, {});
-    const taken = [after.webhookSecret, ...after.previousWebhookSecrets].map((secret) => secret.reveal());
-    expect(new Set(taken)).toEqual(new Set([webhookSecret, ...rotated].map((secret) => secret.reveal())));
-  });
-
-  it("no error repeats a secret, nor the password of the database", async () => {
-    const url = await makePostgresDatabase();
-    const { kept, close } = await openKeptRecords({ url: url.replace("@", ":canary-password@") });
-    onTestFinished(close);
-    await kept.write(name, "canary short");
-    const error = await loadOrCreateSecrets(kept, {}).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "config_invalid", message: expect.stringContaining(`${name} in PostgreSQL`) });
-    expect(`${error} ${(error as { hint: string }).hint}`).not.toContain("canary");
-  });
+it("in PostgreSQL, of several rotations at once none loses a secret that somebody was given", async () => {
+  const folder = makeTempFolder();
+  const all = await Promise.all(Array.from({ length: 4 }, () => openPostgres(folder)));
+  const { webhookSecret } = await loadOrCreateSecrets(all[0] as KeptRecords, {});
+  const rotated = await Promise.all(all.map((kept) => rotateSecret(kept, "webhook-secret")));
+  const after = await loadOrCreateSecrets(all[1] as KeptRecords, {});
+  const taken = [after.webhookSecret, ...after.previousWebhookSecrets].map((secret) => secret.reveal());
+  expect(new Set(taken)).toEqual(new Set([webhookSecret, ...rotated].map((secret) => secret.reveal())));
 });
 
-describe("what lies in the folder of a relay that goes to PostgreSQL", () => {
-  const placeOf = (dataDir: string, url: string) => ({ dataDir, databaseUrl: new Secret(url) });
-  const load = (folder: string, url: string) =>
-    withKept(placeOf(folder, url), (kept) => loadOrCreateSecrets(kept, {}), { isExisting: false });
+it("in PostgreSQL no error repeats a secret, nor the password of the database", async () => {
+  const url = await makePostgresDatabase();
+  const { kept, close } = await openKeptRecords({ url: url.replace("@", ":canary-password@") });
+  onTestFinished(close);
+  await kept.write(name, "canary short");
+  const error = await loadOrCreateSecrets(kept, {}).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "config_invalid", message: expect.stringContaining(`${name} in PostgreSQL`) });
+  expect(`${error} ${(error as { hint: string }).hint}`).not.toContain("canary");
+});
 
-  it("is taken over by the first, and what was forgotten since does not come back", async () => {
-    const folder = makeTempFolder();
-    const files = keptFiles(folder);
-    const { adminToken } = await loadOrCreateSecrets(files, {});
-    const hook = await rotateSecret(files, "webhook-secret");
-    writeFileSync(join(folder, "secrets", "notes.txt"), "not Tocsin's");
-    const url = await postgresDatabaseOf(folder);
-    const taken = await load(folder, url);
-    expect([taken.adminToken.reveal(), taken.webhookSecret.reveal()]).toEqual([adminToken.reveal(), hook.reveal()]);
-    expect(taken.previousWebhookSecrets).toHaveLength(1);
-    expect(taken.created).toEqual([]);
-    const names = ["admin-token", "webhook-secret", "webhook-secret.previous"].map((secret) => `secrets/${secret}`);
-    const kept = await runSql(url, "SELECT name FROM kept_records ORDER BY name");
-    expect(kept).toEqual(names.map((one) => ({ name: one })));
-    await withKept(placeOf(folder, url), (kept) => forgetPreviousSecrets(kept, "webhook-secret"));
-    expect((await load(folder, url)).previousWebhookSecrets).toEqual([]);
-    expect((await load(makeTempFolder(), url)).webhookSecret.reveal()).toBe(hook.reveal());
-  });
+const placeOf = (dataDir: string, url: string) => ({ dataDir, databaseUrl: new Secret(url) });
+const load = (folder: string, url: string) =>
+  withKept(placeOf(folder, url), (kept) => loadOrCreateSecrets(kept, {}), { isExisting: false });
 
-  it("stays as it is", async () => {
-    const folder = makeTempFolder();
-    mkdirSync(join(folder, "secrets"), { mode: 0o700 });
-    writeFileSync(join(folder, "secrets", "admin-token"), "canary-admin-token-9f3b1c77aa\n", { mode: 0o600 });
-    await load(folder, await postgresDatabaseOf(folder));
-    expect(readdirSync(join(folder, "secrets"))).toEqual(["admin-token"]);
-    expect(readFileSync(join(folder, "secrets", "admin-token"), "utf8")).toBe("canary-admin-token-9f3b1c77aa\n");
-    expect(statSync(join(folder, "secrets")).mode & 0o777).toBe(0o700);
-  });
+it("what lies in the folder of a relay that goes to PostgreSQL is taken over by the first, and what was forgotten since does not come back", async () => {
+  const folder = makeTempFolder();
+  const files = keptFiles(folder);
+  const { adminToken } = await loadOrCreateSecrets(files, {});
+  const hook = await rotateSecret(files, "webhook-secret");
+  writeFileSync(join(folder, "secrets", "notes.txt"), "not Tocsin's");
+  const url = await postgresDatabaseOf(folder);
+  const taken = await load(folder, url);
+  expect([taken.adminToken.reveal(), taken.webhookSecret.reveal()]).toEqual([adminToken.reveal(), hook.reveal()]);
+  expect(taken.previousWebhookSecrets).toHaveLength(1);
+  expect(taken.created).toEqual([]);
+  const names = ["admin-token", "webhook-secret", "webhook-secret.previous"].map((secret) => `secrets/${secret}`);
+  const kept = await runSql(url, "SELECT name FROM kept_records ORDER BY name");
+  expect(kept).toEqual(names.map((one) => ({ name: one })));
+  await withKept(placeOf(folder, url), (kept) => forgetPreviousSecrets(kept, "webhook-secret"));
+  expect((await load(folder, url)).previousWebhookSecrets).toEqual([]);
+  expect((await load(makeTempFolder(), url)).webhookSecret.reveal()).toBe(hook.reveal());
+});
+
+it("what lies in the folder of a relay that goes to PostgreSQL stays as it is", async () => {
+  const folder = makeTempFolder();
+  mkdirSync(join(folder, "secrets"), { mode: 0o700 });
+  writeFileSync(join(folder, "secrets", "admin-token"), "canary-admin-token-9f3b1c77aa\n", { mode: 0o600 });
+  await load(folder, await postgresDatabaseOf(folder));
+  expect(readdirSync(join(folder, "secrets"))).toEqual(["admin-token"]);
+  expect(readFileSync(join(folder, "secrets", "admin-token"), "utf8")).toBe("canary-admin-token-9f3b1c77aa\n");
+  expect(statSync(join(folder, "secrets")).mode & 0o777).toBe(0o700);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, Position } from "../../../src/core/ports/alert-log.ts";
 import { toPosition } from "../../../src/store/positions.ts";
 import type { Sql, Transaction } from "../../../src/store/postgres/database.ts";
@@ -92,215 +92,213 @@ const filters: Partial<AlertQuery>[] = [
   ...[{ newestOfKey: true }, { raw: ["n49990."] }],
 ];
 
-describe("the plans of PostgreSQL", () => {
-  let database: PostgresDatabase;
-  let asked: Asked[] = [];
-  let log: ReturnType<typeof createLog>;
-  let read: Sql;
+let database: PostgresDatabase;
+let asked: Asked[] = [];
+let log: ReturnType<typeof createLog>;
+let read: Sql;
 
-  beforeAll(async () => {
-    // To fill it takes long on a machine that has much else to do.
-    const url = await makePostgresDatabaseOfFile();
-    database = await openPostgresDatabase({ url, relayName: "a test", answerWithinMs: 120_000 });
-    for (const statement of fill.split(/;\n/)) await database.single.query(statement);
-    read = {
-      query(sql, values = [], isPrepared = true) {
-        asked.push({ sql, values, isPrepared });
-        return database.read.query(sql, values, isPrepared);
-      },
-    };
-    log = createLog({ read });
-    return () => database.close();
-  });
-
-  /** What was asked by this, each with its plan and what came of it. */
-  async function plansOf(work: () => Promise<unknown>): Promise<(Asked & { plan: Plan })[]> {
-    asked = [];
-    await work();
-    const plans: (Asked & { plan: Plan })[] = [];
-    for (const one of asked.splice(0)) plans.push({ ...one, plan: await explain("ANALYZE, TIMING off", one) });
-    return plans;
-  }
-
-  async function explain(how: string, { sql, values }: Asked): Promise<Plan> {
-    const { rows } = await database.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-      `EXPLAIN (${how}, FORMAT json) ${sql}`,
-      values,
-      false,
-    );
-    return rows[0]?.["QUERY PLAN"][0].Plan as Plan;
-  }
-
-  /** PostgreSQL gives the plan for any values from version 16 on. */
-  async function canExplainGeneric(): Promise<boolean> {
-    const { rows } = await database.read.query<{ version: number }>(
-      "SELECT current_setting('server_version_num')::int AS version",
-    );
-    return (rows[0]?.version ?? 0) >= 160_000;
-  }
-
-  it("read no table from end to end for a page, whichever one or two filters it has, and no more than a window", async () => {
-    const pairs = filters.flatMap((one, index) => filters.slice(index).map((two) => ({ ...two, ...one })));
-    for (const filter of pairs) {
-      const plans = await plansOf(() => log.listAlertsWithin({ limit: 50, ...filter }, -1));
-      for (const { sql, plan } of plans) {
-        expect.soft(offences(plan), `${JSON.stringify(filter)}: ${sql.slice(-400)}`).toEqual([]);
-        // 4,096 alerts, and what is looked up for each.
-        expect.soft(rowsRead(plan), `${JSON.stringify(filter)}: ${sql.slice(-400)}`).toBeLessThan(25_000);
-      }
-    }
-  });
-
-  it.each<[Partial<AlertQuery>, string]>([
-    [{ severity: "critical" }, "alerts_by_severity"],
-    [{ state: "sent" }, "deliveries_by_state"],
-    [{ state: "failed" }, "deliveries_unsent"],
-    [{ state: "failed", destination: "chat" }, "deliveries_unsent_by_destination"],
-    [{ state: "sent", destination: "chat" }, "deliveries_by_destination_state"],
-    [{ destination: "chat" }, "deliveries_by_destination"],
-    [{ destination: "left" }, "deliveries_by_destination"],
-    [{ route: "desk" }, "deliveries_by_route"],
-    [{ key: "once" }, "alerts_by_key"],
-    [{ source: "forge" }, "alerts_by_source"],
-    [{ state: "unmatched" }, "alerts_unmatched"],
-    [{ state: "dropped" }, "alerts_dropped"],
-    [{ state: "repeat" }, "alerts_repeats"],
-    [{ state: "unrouted" }, "alerts_unrouted|alerts_routing_over"],
-    [{}, "alerts_pkey"],
-  ])(
-    "find a page of %j from the cursor on along its index, and read little more than the page",
-    async (filter, index) => {
-      for (const before of [undefined, toPosition(30_000)] as (Position | undefined)[]) {
-        const [list] = await plansOf(() => log.listAlerts({ limit: 20, before, ...filter }));
-        const nodes = nodesOf((list as { plan: Plan }).plan);
-        const driver = nodes.find((node) => index.split("|").includes(String(node["Index Name"])));
-        expect(driver, nodes.map((node) => node["Index Name"]).join(" ")).toBeDefined();
-        if (Object.keys(filter).length > 0 || before !== undefined) expect(driver?.["Index Cond"]).toMatch(/seq/);
-        expect(rowsRead((list as { plan: Plan }).plan)).toBeLessThan(300);
-      }
+beforeAll(async () => {
+  // To fill it takes long on a machine that has much else to do.
+  const url = await makePostgresDatabaseOfFile();
+  database = await openPostgresDatabase({ url, relayName: "a test", answerWithinMs: 120_000 });
+  for (const statement of fill.split(/;\n/)) await database.single.query(statement);
+  read = {
+    query(sql, values = [], isPrepared = true) {
+      asked.push({ sql, values, isPrepared });
+      return database.read.query(sql, values, isPrepared);
     },
+  };
+  log = createLog({ read });
+  return () => database.close();
+});
+
+/** What was asked by this, each with its plan and what came of it. */
+async function plansOf(work: () => Promise<unknown>): Promise<(Asked & { plan: Plan })[]> {
+  asked = [];
+  await work();
+  const plans: (Asked & { plan: Plan })[] = [];
+  for (const one of asked.splice(0)) plans.push({ ...one, plan: await explain("ANALYZE, TIMING off", one) });
+  return plans;
+}
+
+async function explain(how: string, { sql, values }: Asked): Promise<Plan> {
+  const { rows } = await database.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+    `EXPLAIN (${how}, FORMAT json) ${sql}`,
+    values,
+    false,
   );
+  return rows[0]?.["QUERY PLAN"][0].Plan as Plan;
+}
 
-  it("of what is asked besides pages read along indexes, with plans for any value too", async () => {
-    const ids = (await log.listAlerts({ limit: 50, before: toPosition(40_000) })).map(({ id }) => id);
-    const [id = ""] = ids;
-    const failedUntil = endAt;
-    const steps = { fromAt: endAt - 40 * 3_600_000, stepMs: 3_600_000, steps: 40 };
-    const plans = await plansOf(async () => {
-      await shared.getAlert(toTx(read), id);
-      await shared.neighbours(toTx(read), id);
-      await shared.keyHistory(toTx(read), id, 100);
-      await shared.keyValues(toTx(read), ids, 30);
-      await log.latestChange();
-      await log.listChanges(undefined, 50);
-      await log.knowsChange(await log.latestChange());
-      await log.listFailed({ states: ["failed", "expired"], failedUntil }, { limit: 20 });
-      await log.listFailed({ states: ["failed"], destination: "chat", failedUntil, q: "market" }, { limit: 20 });
-      await log.countFailed({ states: ["failed"], failedUntil });
-      await log.countMatches({ limit: 500, severity: "critical" }, 50);
-      await log.countOverTime(steps, 1_000);
-      await shared.listFacts(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
-      await shared.listPast(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
-      await shared.listArrivals(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
-      await shared.followArrivals(toTx(read), undefined, 50);
-      await shared.followArrivals(toTx(read), toPosition(1_000), 50);
-      await log.countAlerts();
-      await log.countDuplicates();
-      await shared.destinationStatistics(toTx(read), ["chat", "left", "rare", "none"], endAt);
-      await shared.routeStatistics(toTx(read), endAt);
-      await shared.countSince(toTx(read), [endAt - 3_600_000]);
-      await shared.countByDestination(toTx(read));
-      await shared.countNotices(toTx(read), "chat");
-      await shared.findRequests(toTx(read), [40_000, 7, 13], 1_000);
-    });
-    expect(plans.length).toBeGreaterThan(20);
-    const explainsGeneric = await canExplainGeneric();
-    for (const { sql, plan, isPrepared, values } of plans) {
-      expect.soft(offences(plan), sql).toEqual([]);
-      expect.soft(rowsRead(plan), sql).toBeLessThan(15_000);
-      if (isPrepared && explainsGeneric && values.length > 0)
-        expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
+/** PostgreSQL gives the plan for any values from version 16 on. */
+async function canExplainGeneric(): Promise<boolean> {
+  const { rows } = await database.read.query<{ version: number }>(
+    "SELECT current_setting('server_version_num')::int AS version",
+  );
+  return (rows[0]?.version ?? 0) >= 160_000;
+}
+
+it("the plans of PostgreSQL read no table from end to end for a page, whichever one or two filters it has, and no more than a window", async () => {
+  const pairs = filters.flatMap((one, index) => filters.slice(index).map((two) => ({ ...two, ...one })));
+  for (const filter of pairs) {
+    const plans = await plansOf(() => log.listAlertsWithin({ limit: 50, ...filter }, -1));
+    for (const { sql, plan } of plans) {
+      expect.soft(offences(plan), `${JSON.stringify(filter)}: ${sql.slice(-400)}`).toEqual([]);
+      // 4,096 alerts, and what is looked up for each.
+      expect.soft(rowsRead(plan), `${JSON.stringify(filter)}: ${sql.slice(-400)}`).toBeLessThan(25_000);
     }
-    // All ids of the log are fewer than what is compared.
-    for (const { plan } of await plansOf(() => shared.findByIdPart(toTx(read), id.slice(-6), 10)))
-      expect(offences(plan)).toEqual([]);
-  });
+  }
+});
 
-  it("of removing what is old read a part of threads, of what rang, and of alerts", async () => {
-    await database.single.query(`INSERT INTO threads (destination, recipient, alert_key, root_alert_seq, last_alert_seq, first_at, last_new_at,
+it.each<[Partial<AlertQuery>, string]>([
+  [{ severity: "critical" }, "alerts_by_severity"],
+  [{ state: "sent" }, "deliveries_by_state"],
+  [{ state: "failed" }, "deliveries_unsent"],
+  [{ state: "failed", destination: "chat" }, "deliveries_unsent_by_destination"],
+  [{ state: "sent", destination: "chat" }, "deliveries_by_destination_state"],
+  [{ destination: "chat" }, "deliveries_by_destination"],
+  [{ destination: "left" }, "deliveries_by_destination"],
+  [{ route: "desk" }, "deliveries_by_route"],
+  [{ key: "once" }, "alerts_by_key"],
+  [{ source: "forge" }, "alerts_by_source"],
+  [{ state: "unmatched" }, "alerts_unmatched"],
+  [{ state: "dropped" }, "alerts_dropped"],
+  [{ state: "repeat" }, "alerts_repeats"],
+  [{ state: "unrouted" }, "alerts_unrouted|alerts_routing_over"],
+  [{}, "alerts_pkey"],
+])(
+  "the plans of PostgreSQL find a page of %j from the cursor on along its index, and read little more than the page",
+  async (filter, index) => {
+    for (const before of [undefined, toPosition(30_000)] as (Position | undefined)[]) {
+      const [list] = await plansOf(() => log.listAlerts({ limit: 20, before, ...filter }));
+      const nodes = nodesOf((list as { plan: Plan }).plan);
+      const driver = nodes.find((node) => index.split("|").includes(String(node["Index Name"])));
+      expect(driver, nodes.map((node) => node["Index Name"]).join(" ")).toBeDefined();
+      if (Object.keys(filter).length > 0 || before !== undefined) expect(driver?.["Index Cond"]).toMatch(/seq/);
+      expect(rowsRead((list as { plan: Plan }).plan)).toBeLessThan(300);
+    }
+  },
+);
+
+it("the plans of PostgreSQL of what is asked besides pages read along indexes, with plans for any value too", async () => {
+  const ids = (await log.listAlerts({ limit: 50, before: toPosition(40_000) })).map(({ id }) => id);
+  const [id = ""] = ids;
+  const failedUntil = endAt;
+  const steps = { fromAt: endAt - 40 * 3_600_000, stepMs: 3_600_000, steps: 40 };
+  const plans = await plansOf(async () => {
+    await shared.getAlert(toTx(read), id);
+    await shared.neighbours(toTx(read), id);
+    await shared.keyHistory(toTx(read), id, 100);
+    await shared.keyValues(toTx(read), ids, 30);
+    await log.latestChange();
+    await log.listChanges(undefined, 50);
+    await log.knowsChange(await log.latestChange());
+    await log.listFailed({ states: ["failed", "expired"], failedUntil }, { limit: 20 });
+    await log.listFailed({ states: ["failed"], destination: "chat", failedUntil, q: "market" }, { limit: 20 });
+    await log.countFailed({ states: ["failed"], failedUntil });
+    await log.countMatches({ limit: 500, severity: "critical" }, 50);
+    await log.countOverTime(steps, 1_000);
+    await shared.listFacts(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+    await shared.listPast(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+    await shared.listArrivals(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+    await shared.followArrivals(toTx(read), undefined, 50);
+    await shared.followArrivals(toTx(read), toPosition(1_000), 50);
+    await log.countAlerts();
+    await log.countDuplicates();
+    await shared.destinationStatistics(toTx(read), ["chat", "left", "rare", "none"], endAt);
+    await shared.routeStatistics(toTx(read), endAt);
+    await shared.countSince(toTx(read), [endAt - 3_600_000]);
+    await shared.countByDestination(toTx(read));
+    await shared.countNotices(toTx(read), "chat");
+    await shared.findRequests(toTx(read), [40_000, 7, 13], 1_000);
+  });
+  expect(plans.length).toBeGreaterThan(20);
+  const explainsGeneric = await canExplainGeneric();
+  for (const { sql, plan, isPrepared, values } of plans) {
+    expect.soft(offences(plan), sql).toEqual([]);
+    expect.soft(rowsRead(plan), sql).toBeLessThan(15_000);
+    if (isPrepared && explainsGeneric && values.length > 0)
+      expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
+  }
+  // All ids of the log are fewer than what is compared.
+  for (const { plan } of await plansOf(() => shared.findByIdPart(toTx(read), id.slice(-6), 10)))
+    expect(offences(plan)).toEqual([]);
+});
+
+it("the plans of PostgreSQL of removing what is old read a part of threads, of what rang, and of alerts", async () => {
+  await database.single.query(`INSERT INTO threads (destination, recipient, alert_key, root_alert_seq, last_alert_seq, first_at, last_new_at,
         last_at, count, severity, status)
       SELECT 'chat ' || n % 5, '1', 'key ' || n, n, n, 1, 1, 1, 1, 'info', 'firing' FROM generate_series(1, ${count}) n`);
-    await database.single.query(`INSERT INTO rings (destination, alert_key, memory, updated_at)
+  await database.single.query(`INSERT INTO rings (destination, alert_key, memory, updated_at)
       SELECT 'chat ' || n % 5, 'key ' || n, '{}', n FROM generate_series(1, ${count}) n`);
-    await database.single.query("ANALYZE threads, rings");
-    const texts: string[] = [];
-    const query = async (sql: string) => ({ rows: [], rowCount: texts.push(sql) });
-    await removeOld(toTx({ query }), { receivedBefore: endAt, limit: 200 });
-    await shared.forgetOld(toTx({ query }), endAt);
-    const removals = texts.filter((sql) => /DELETE FROM (threads|rings)/.test(sql));
-    expect(removals).toHaveLength(2);
-    for (const sql of (await canExplainGeneric()) ? removals : [])
-      expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
-  });
+  await database.single.query("ANALYZE threads, rings");
+  const texts: string[] = [];
+  const query = async (sql: string) => ({ rows: [], rowCount: texts.push(sql) });
+  await removeOld(toTx({ query }), { receivedBefore: endAt, limit: 200 });
+  await shared.forgetOld(toTx({ query }), endAt);
+  const removals = texts.filter((sql) => /DELETE FROM (threads|rings)/.test(sql));
+  expect(removals).toHaveLength(2);
+  for (const sql of (await canExplainGeneric()) ? removals : [])
+    expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
+});
 
-  it("find the requests of webhooks along indexes also by a plan that was made while the log was empty", async () => {
-    const empty = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
-    onTestFinished(() => empty.close());
-    const query = async (sql: string, values: readonly unknown[] = []) => {
-      await empty.read.query(`PREPARE asked (bigint[]) AS ${sql}`);
-      const { rows } = await empty.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        `EXPLAIN (FORMAT json) EXECUTE asked ('{${values[0]}}')`,
-      );
-      await empty.read.query("DEALLOCATE asked");
-      expect(offences(rows[0]?.["QUERY PLAN"][0].Plan as Plan)).toEqual([]);
-      return { rows: [{ place: 0, request_seq: 7, item: 0, bytes: 1 }], rowCount: 1 };
-    };
-    await shared.findRequests(toTx({ query } as unknown as Sql), [40_000, 7, 13], 1_000);
-    expect.assertions(2);
-  });
+it("the plans of PostgreSQL find the requests of webhooks along indexes also by a plan that was made while the log was empty", async () => {
+  const empty = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
+  onTestFinished(() => empty.close());
+  const query = async (sql: string, values: readonly unknown[] = []) => {
+    await empty.read.query(`PREPARE asked (bigint[]) AS ${sql}`);
+    const { rows } = await empty.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `EXPLAIN (FORMAT json) EXECUTE asked ('{${values[0]}}')`,
+    );
+    await empty.read.query("DEALLOCATE asked");
+    expect(offences(rows[0]?.["QUERY PLAN"][0].Plan as Plan)).toEqual([]);
+    return { rows: [{ place: 0, request_seq: 7, item: 0, bytes: 1 }], rowCount: 1 };
+  };
+  await shared.findRequests(toTx({ query } as unknown as Sql), [40_000, 7, 13], 1_000);
+  expect.assertions(2);
+});
 
-  it("compare no alert of a hundred that are routed together with all others", async () => {
-    const { rows } = await database.single.query<{ seq: number }>(
-      `INSERT INTO alerts (id, request_seq, item, origin, received_at)
+it("the plans of PostgreSQL compare no alert of a hundred that are routed together with all others", async () => {
+  const { rows } = await database.single.query<{ seq: number }>(
+    `INSERT INTO alerts (id, request_seq, item, origin, received_at)
        SELECT 'fresh ' || seq, seq, 0, 'hook', received_at FROM requests WHERE seq <= 100 RETURNING seq`,
+  );
+  const compared = new Map<string, number>();
+  async function explainFirst(tx: Transaction, { sql, values }: Asked): Promise<void> {
+    await tx.query("SAVEPOINT before");
+    const { rows } = await tx.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `EXPLAIN (ANALYZE, TIMING off, FORMAT json) ${sql}`,
+      values,
     );
-    const compared = new Map<string, number>();
-    async function explainFirst(tx: Transaction, { sql, values }: Asked): Promise<void> {
-      await tx.query("SAVEPOINT before");
-      const { rows } = await tx.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        `EXPLAIN (ANALYZE, TIMING off, FORMAT json) ${sql}`,
-        values,
-      );
-      await tx.query("ROLLBACK TO before");
-      const nodes = nodesOf(rows[0]?.["QUERY PLAN"][0].Plan as Plan);
-      compared.set(sql, Math.max(...nodes.map((node) => Number(node["Rows Removed by Join Filter"] ?? 0))));
-    }
-    let turn: Promise<unknown> = Promise.resolve();
-    const routing = createRouting(
-      {
-        ...database,
-        transaction: (work) =>
-          database.transaction((tx) => {
-            const query: Sql["query"] = (sql, values = [], isPrepared) => {
-              const answer = turn.then(async () => {
-                await explainFirst(tx, { sql, values });
-                return tx.query<never>(sql, values, isPrepared);
-              });
-              turn = answer;
-              return answer;
-            };
-            return work({ notes: tx.notes, query });
-          }),
-      },
-      { relayName: "a test", relayId: newId(), ...shared },
-    );
-    const records = rows.map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 1_000 }));
-    expect(await routing.recordRouting(records)).toHaveLength(100);
-    const comparedIn = (part: RegExp) => [...compared].flatMap(([sql, most]) => (part.test(sql) ? [most] : []));
-    const [locksBodies, findsFirsts] = [
-      /pg_advisory_xact_lock[\s\S]* JOIN requests r /,
-      /given\.place[\s\S]* END AS first\b/,
-    ];
-    expect([locksBodies, findsFirsts, /UPDATE alerts a SET routed_at/].map(comparedIn)).toEqual([[0], [0], [0]]);
-  });
+    await tx.query("ROLLBACK TO before");
+    const nodes = nodesOf(rows[0]?.["QUERY PLAN"][0].Plan as Plan);
+    compared.set(sql, Math.max(...nodes.map((node) => Number(node["Rows Removed by Join Filter"] ?? 0))));
+  }
+  let turn: Promise<unknown> = Promise.resolve();
+  const routing = createRouting(
+    {
+      ...database,
+      transaction: (work) =>
+        database.transaction((tx) => {
+          const query: Sql["query"] = (sql, values = [], isPrepared) => {
+            const answer = turn.then(async () => {
+              await explainFirst(tx, { sql, values });
+              return tx.query<never>(sql, values, isPrepared);
+            });
+            turn = answer;
+            return answer;
+          };
+          return work({ notes: tx.notes, query });
+        }),
+    },
+    { relayName: "a test", relayId: newId(), ...shared },
+  );
+  const records = rows.map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 1_000 }));
+  expect(await routing.recordRouting(records)).toHaveLength(100);
+  const comparedIn = (part: RegExp) => [...compared].flatMap(([sql, most]) => (part.test(sql) ? [most] : []));
+  const [locksBodies, findsFirsts] = [
+    /pg_advisory_xact_lock[\s\S]* JOIN requests r /,
+    /given\.place[\s\S]* END AS first\b/,
+  ];
+  expect([locksBodies, findsFirsts, /UPDATE alerts a SET routed_at/].map(comparedIn)).toEqual([[0], [0], [0]]);
 });

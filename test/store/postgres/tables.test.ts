@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { readMigrations as readPostgresMigrations } from "../../../src/store/postgres/migrate.ts";
 import { readMigrations as readSqliteMigrations } from "../../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
@@ -71,39 +71,37 @@ const withoutOwn = (driver: Driver, found: Found[]): string[] => {
   return found.filter(({ table }) => !own[driver].includes(table)).map(describeColumn);
 };
 
-describe("the list of tables", () => {
-  it.each([
-    ["sqlite", readSqliteMigrations, "539d5f501a86"],
-    ["postgres", readPostgresMigrations, "b58af075870a"],
-  ])("defines what the migrations of %s have made since they were written", (_driver, read, hash) => {
-    const definitions = read().flatMap(({ number, sql }) =>
-      number <= 27 && sql.includes("CREATE TABLE") ? sql.replaceAll(/^--.*\n/gm, "") : [],
-    );
-    expect(createHash("sha256").update(definitions.join("\n")).digest("hex").slice(0, 12)).toBe(hash);
-  });
+it.each([
+  ["sqlite", readSqliteMigrations, "539d5f501a86"],
+  ["postgres", readPostgresMigrations, "b58af075870a"],
+])("the list of tables defines what the migrations of %s have made since they were written", (_driver, read, hash) => {
+  const definitions = read().flatMap(({ number, sql }) =>
+    number <= 27 && sql.includes("CREATE TABLE") ? sql.replaceAll(/^--.*\n/gm, "") : [],
+  );
+  expect(createHash("sha256").update(definitions.join("\n")).digest("hex").slice(0, 12)).toBe(hash);
+});
 
-  it("has every column of SQLite", () => {
-    const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
-    onTestFinished(() => void db.close());
-    const found = db
-      .prepare<[], Found>(
-        `SELECT t.name AS "table", c.name, c.type, c."notnull" = 0 AND c.pk = 0 AS nullable, nullif(c.pk, 0) AS place
+it("the list of tables has every column of SQLite", () => {
+  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  onTestFinished(() => void db.close());
+  const found = db
+    .prepare<[], Found>(
+      `SELECT t.name AS "table", c.name, c.type, c."notnull" = 0 AND c.pk = 0 AS nullable, nullif(c.pk, 0) AS place
          FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'`,
-      )
-      .all();
-    expect(withoutOwn("sqlite", found).sort()).toEqual(listed("sqlite").sort());
-  });
+    )
+    .all();
+  expect(withoutOwn("sqlite", found).sort()).toEqual(listed("sqlite").sort());
+});
 
-  it("has every column of PostgreSQL", async () => {
-    const url = await makePostgresDatabase();
-    await migrateOnly(url);
-    const found = await runSql<Found>(
-      url,
-      `SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type, NOT a.attnotnull AS nullable,
+it("the list of tables has every column of PostgreSQL", async () => {
+  const url = await makePostgresDatabase();
+  await migrateOnly(url);
+  const found = await runSql<Found>(
+    url,
+    `SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type, NOT a.attnotnull AS nullable,
          (SELECT array_position(k.conkey, a.attnum) FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p') AS place
        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
        WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'`,
-    );
-    expect(withoutOwn("postgres", found).sort()).toEqual(listed("postgres").sort());
-  });
+  );
+  expect(withoutOwn("postgres", found).sort()).toEqual(listed("postgres").sort());
 });

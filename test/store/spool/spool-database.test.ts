@@ -1,6 +1,6 @@
 import * as files from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import { SpoolFile } from "../../../src/store/spool/spool-file.ts";
 import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
@@ -18,207 +18,205 @@ const handOver = (taken: { done(): void }[]) => {
   for (const one of taken) one.done();
 };
 
-describe("the database of a spool", () => {
-  it("gives back what was put there, byte for byte and in order, also to the next process", async () => {
-    const dir = join(makeTempFolder(), "deep", "spool");
-    const large = [7, 8].map((byte) => Buffer.alloc(3_000_000, byte));
-    const bodies = [Buffer.alloc(0), Buffer.from([0, 10, 255, 92]), ...large, Buffer.from("é\ud800 ü", "utf16le")];
-    const sent = bodies.map((body, index) =>
-      request({ body, contentType: "a\0b", dedupeKey: `k\ud800${index}`, source: "Git", headers: '[["x","\\u0000"]]' }),
-    );
-    sent.push(request({ contentType: undefined, ids: ["a", "b", "c"] }));
-    const first = await open(dir);
-    await Promise.all(sent.map(first.append));
-    expect(statSync(dir).mode & 0o777).toBe(0o700);
-    for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o600);
-    const plain = ({ body, ...fields }: IncomingRequest) =>
-      JSON.stringify({ ...fields, body: Buffer.from(body).toString("hex") });
-    const plainOf = (taken: { request: IncomingRequest }[]) => taken.map((one) => JSON.parse(plain(one.request)));
-    const wanted = plainOf(sent.map((one) => ({ request: one })));
-    expect(plainOf(await first.takeAll())).toEqual(wanted);
-    await first.close();
-    const next = await open(dir);
-    expect(next.found).toMatchObject({ requests: 6, alerts: 8, oldestAt: sent[0]?.receivedAt, torn: [] });
-    expect(plainOf(await next.takeAll())).toEqual(wanted);
-  });
+it("the database of a spool gives back what was put there, byte for byte and in order, also to the next process", async () => {
+  const dir = join(makeTempFolder(), "deep", "spool");
+  const large = [7, 8].map((byte) => Buffer.alloc(3_000_000, byte));
+  const bodies = [Buffer.alloc(0), Buffer.from([0, 10, 255, 92]), ...large, Buffer.from("é\ud800 ü", "utf16le")];
+  const sent = bodies.map((body, index) =>
+    request({ body, contentType: "a\0b", dedupeKey: `k\ud800${index}`, source: "Git", headers: '[["x","\\u0000"]]' }),
+  );
+  sent.push(request({ contentType: undefined, ids: ["a", "b", "c"] }));
+  const first = await open(dir);
+  await Promise.all(sent.map(first.append));
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o600);
+  const plain = ({ body, ...fields }: IncomingRequest) =>
+    JSON.stringify({ ...fields, body: Buffer.from(body).toString("hex") });
+  const plainOf = (taken: { request: IncomingRequest }[]) => taken.map((one) => JSON.parse(plain(one.request)));
+  const wanted = plainOf(sent.map((one) => ({ request: one })));
+  expect(plainOf(await first.takeAll())).toEqual(wanted);
+  await first.close();
+  const next = await open(dir);
+  expect(next.found).toMatchObject({ requests: 6, alerts: 8, oldestAt: sent[0]?.receivedAt, torn: [] });
+  expect(plainOf(await next.takeAll())).toEqual(wanted);
+});
 
-  it("gives all room back as soon as all is handed over, and nothing before", async () => {
-    const dir = makeTempFolder();
-    const { database, append, take, takeAll } = await open(dir);
-    for (const one of several(50, { body: Buffer.alloc(1_000) })) await append(one);
-    const taken = await takeAll();
-    handOver(taken.slice(0, -1));
-    await append(request({ ids: ["next"] }));
-    taken.at(-1)?.done();
-    expect(database.bytes()).toBeGreaterThan(0);
-    const next = await take();
-    expect(idsOf(next)).toEqual(["next"]);
-    handOver(next);
-    await expect.poll(() => existsSync(pathOf(dir))).toBe(false);
-    expect(database.bytes()).toBe(0);
-    await append(request({ ids: ["later"] }));
-    expect(idsOf(await take())).toEqual(["later"]);
-  });
+it("the database of a spool gives all room back as soon as all is handed over, and nothing before", async () => {
+  const dir = makeTempFolder();
+  const { database, append, take, takeAll } = await open(dir);
+  for (const one of several(50, { body: Buffer.alloc(1_000) })) await append(one);
+  const taken = await takeAll();
+  handOver(taken.slice(0, -1));
+  await append(request({ ids: ["next"] }));
+  taken.at(-1)?.done();
+  expect(database.bytes()).toBeGreaterThan(0);
+  const next = await take();
+  expect(idsOf(next)).toEqual(["next"]);
+  handOver(next);
+  await expect.poll(() => existsSync(pathOf(dir))).toBe(false);
+  expect(database.bytes()).toBe(0);
+  await append(request({ ids: ["later"] }));
+  expect(idsOf(await take())).toEqual(["later"]);
+});
 
-  it("loses nothing that is on its way when all that was there is handed over just then", async () => {
-    const { database, append, take } = await open(makeTempFolder());
-    for (let count = 0; count < 20; count += 1) {
-      await append(request());
-      const first = await take();
-      const appended = append(request({ ids: [`next ${count}`] }));
-      handOver(first);
-      await appended;
-      const next = await take();
-      expect(idsOf(next)).toEqual([`next ${count}`]);
-      handOver(next);
-      expect(database.bytes()).toBe(0);
-    }
-  });
-
-  it("takes all that comes while it is taken", async () => {
-    const { append, take, takeAll, unreadable } = await open(makeTempFolder());
-    const sent = several(200);
-    const appended = Promise.all(sent.map(append));
-    const taken: (string | undefined)[] = [];
-    while (taken.length < 200 && unreadable.length === 0) {
-      taken.push(...idsOf(await take()));
-      await new Promise(setImmediate);
-    }
+it("the database of a spool loses nothing that is on its way when all that was there is handed over just then", async () => {
+  const { database, append, take } = await open(makeTempFolder());
+  for (let count = 0; count < 20; count += 1) {
+    await append(request());
+    const first = await take();
+    const appended = append(request({ ids: [`next ${count}`] }));
+    handOver(first);
     await appended;
-    expect(taken).toEqual(sent.map(({ ids }) => ids[0]));
-    expect([unreadable, await takeAll()]).toEqual([[], []]);
-  });
-
-  it("hands over once more what a kill has kept from being removed, and goes on behind it", async () => {
-    const dir = makeTempFolder();
-    const first = await open(dir);
-    const sent = several(4);
-    for (const one of sent) await first.append(one);
-    handOver((await first.takeAll()).slice(0, 3));
-    await first.close();
-    const next = await open(dir);
-    await next.append(request({ ids: ["new"] }));
-    expect(idsOf(await next.takeAll())).toEqual([...sent.map(({ ids }) => ids[0]), "new"]);
-  });
-
-  it("leaves out what was refused since its thread had ended before it could answer", async () => {
-    const dir = makeTempFolder();
-    const accept = (...ids: string[]) =>
-      packCalls(ids.map((id) => ({ name: "acceptRequest", arguments: [request({ ids: [id] })] })));
-    const first = new SpoolFile(dir, 0);
-    await first.calls(accept("acknowledged", "refused"));
-    await first.close();
-    const next = new SpoolFile(dir, 1);
-    await next.calls(accept("later"));
-    await next.close();
-    expect(idsOf((await next.take(0, 3, [])).rows)).toEqual(["acknowledged", "later"]);
-    await next.close();
-  });
-
-  it("says that a request was changed since it was written, gives the others, and keeps the file", async () => {
-    const dir = makeTempFolder();
-    const { database, append, take, takeAll, unreadable, close } = await open(dir);
-    const sent = [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }));
-    for (const one of sent) await append(one);
-    changeBody(pathOf(dir), "1");
-    const taken = await takeAll();
-    expect(idsOf(taken)).toEqual(["0", "2"]);
-    expect(unreadable).toEqual([{ requests: 1, alerts: 2 }]);
-    handOver(taken);
-    await expect.poll(() => keptAside(dir).length).toBe(1);
-    // What comes now lies in another file.
-    await append(request({ ids: ["new"] }));
     const next = await take();
-    expect(idsOf(next)).toEqual(["new"]);
+    expect(idsOf(next)).toEqual([`next ${count}`]);
     handOver(next);
-    await take();
-    const kept = join(dir, keptAside(dir)[0] as string);
-    expect(database.damagedFiles()).toEqual([kept]);
-    await close();
-    // Until somebody takes it away.
-    const later = await open(dir);
-    expect(later.database.damagedFiles()).toEqual([kept]);
-    rmSync(kept);
-    await later.take();
-    expect(later.database.damagedFiles()).toEqual([]);
-  });
+    expect(database.bytes()).toBe(0);
+  }
+});
 
-  it.each([
-    ["in the middle", [7, 12]],
-    ["at the end", [-1]],
-  ])("goes round pages that cannot be read %s, and keeps the file", async (_where, pages) => {
-    const dir = makeTempFolder();
-    const writer = await open(dir);
-    const sent = several(300, { body: Buffer.alloc(500, 1) });
-    for (const one of sent) await writer.append(one);
-    await writer.close();
-    spoilPages(pathOf(dir), pages);
-    const next = await open(dir);
-    expect(next.found.damaged).toBe(pathOf(dir));
-    expect(next.found.requests).toBeLessThan(300);
-    const taken = await next.takeAll();
-    expect(taken).toHaveLength(next.found.requests);
-    expect(taken.length).toBeGreaterThan(250);
-    handOver(taken);
-    await expect.poll(() => keptAside(dir).length).toBe(1);
-    await next.append(request());
-  });
+it("the database of a spool takes all that comes while it is taken", async () => {
+  const { append, take, takeAll, unreadable } = await open(makeTempFolder());
+  const sent = several(200);
+  const appended = Promise.all(sent.map(append));
+  const taken: (string | undefined)[] = [];
+  while (taken.length < 200 && unreadable.length === 0) {
+    taken.push(...idsOf(await take()));
+    await new Promise(setImmediate);
+  }
+  await appended;
+  expect(taken).toEqual(sent.map(({ ids }) => ids[0]));
+  expect([unreadable, await takeAll()]).toEqual([[], []]);
+});
 
-  it("starts with a file that is no database, which it keeps", async () => {
-    const dir = makeTempFolder();
-    writeFileSync(pathOf(dir), Buffer.alloc(100_000, 1));
-    const { database, append, takeAll, found } = await open(dir);
-    expect(found.damaged).toContain("before-damage-");
-    expect(database.damagedFiles()).toEqual([found.damaged]);
-    await append(request());
-    expect(await takeAll()).toHaveLength(1);
-  });
+it("the database of a spool hands over once more what a kill has kept from being removed, and goes on behind it", async () => {
+  const dir = makeTempFolder();
+  const first = await open(dir);
+  const sent = several(4);
+  for (const one of sent) await first.append(one);
+  handOver((await first.takeAll()).slice(0, 3));
+  await first.close();
+  const next = await open(dir);
+  await next.append(request({ ids: ["new"] }));
+  expect(idsOf(await next.takeAll())).toEqual([...sent.map(({ ids }) => ids[0]), "new"]);
+});
 
-  it("refuses the database of a newer version, and leaves it", async () => {
-    const dir = makeTempFolder();
-    const first = await open(dir);
-    await first.append(request());
-    await first.close();
-    const db = new Sqlite(pathOf(dir));
-    db.pragma("user_version = 99");
-    db.close();
-    await expect(open(dir)).rejects.toMatchObject({ code: "store_too_new" });
-    expect(readdirSync(dir)).toContain("spool.db");
-  });
+it("the database of a spool leaves out what was refused since its thread had ended before it could answer", async () => {
+  const dir = makeTempFolder();
+  const accept = (...ids: string[]) =>
+    packCalls(ids.map((id) => ({ name: "acceptRequest", arguments: [request({ ids: [id] })] })));
+  const first = new SpoolFile(dir, 0);
+  await first.calls(accept("acknowledged", "refused"));
+  await first.close();
+  const next = new SpoolFile(dir, 1);
+  await next.calls(accept("later"));
+  await next.close();
+  expect(idsOf((await next.take(0, 3, [])).rows)).toEqual(["acknowledged", "later"]);
+  await next.close();
+});
 
-  it("is one process's at a time", async () => {
-    const dir = makeTempFolder();
-    const first = await open(dir);
-    const [message, hint] = [dir, "SPOOL_DIR"].map((word) => expect.stringContaining(word));
-    await expect(open(dir)).rejects.toMatchObject({ code: "store_locked", message, hint });
-    await first.close();
-    await open(dir);
-  });
+it("the database of a spool says that a request was changed since it was written, gives the others, and keeps the file", async () => {
+  const dir = makeTempFolder();
+  const { database, append, take, takeAll, unreadable, close } = await open(dir);
+  const sent = [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }));
+  for (const one of sent) await append(one);
+  changeBody(pathOf(dir), "1");
+  const taken = await takeAll();
+  expect(idsOf(taken)).toEqual(["0", "2"]);
+  expect(unreadable).toEqual([{ requests: 1, alerts: 2 }]);
+  handOver(taken);
+  await expect.poll(() => keptAside(dir).length).toBe(1);
+  // What comes now lies in another file.
+  await append(request({ ids: ["new"] }));
+  const next = await take();
+  expect(idsOf(next)).toEqual(["new"]);
+  handOver(next);
+  await take();
+  const kept = join(dir, keptAside(dir)[0] as string);
+  expect(database.damagedFiles()).toEqual([kept]);
+  await close();
+  // Until somebody takes it away.
+  const later = await open(dir);
+  expect(later.database.damagedFiles()).toEqual([kept]);
+  rmSync(kept);
+  await later.take();
+  expect(later.database.damagedFiles()).toEqual([]);
+});
 
-  it("says which place it may not use, and where a file stands in its place", async () => {
-    const [closed, file] = [makeTempFolder(), join(makeTempFolder(), "file")];
-    chmodSync(closed, 0o500);
-    writeFileSync(file, "");
-    // Nothing is closed to root but what the kernel keeps.
-    const dir = process.getuid?.() === 0 ? "/sys/tocsin-spool" : closed;
-    await expect(open(dir)).rejects.toMatchObject({ message: expect.stringMatching(/EACCES|EPERM|EROFS/) });
-    const refusal = { code: "store_unavailable", message: expect.stringContaining("SPOOL_DIR") };
-    await expect(open(join(file, "spool"))).rejects.toMatchObject(refusal);
-  });
+it.each([
+  ["in the middle", [7, 12]],
+  ["at the end", [-1]],
+])("the database of a spool goes round pages that cannot be read %s, and keeps the file", async (_where, pages) => {
+  const dir = makeTempFolder();
+  const writer = await open(dir);
+  const sent = several(300, { body: Buffer.alloc(500, 1) });
+  for (const one of sent) await writer.append(one);
+  await writer.close();
+  spoilPages(pathOf(dir), pages);
+  const next = await open(dir);
+  expect(next.found.damaged).toBe(pathOf(dir));
+  expect(next.found.requests).toBeLessThan(300);
+  const taken = await next.takeAll();
+  expect(taken).toHaveLength(next.found.requests);
+  expect(taken.length).toBeGreaterThan(250);
+  handOver(taken);
+  await expect.poll(() => keptAside(dir).length).toBe(1);
+  await next.append(request());
+});
 
-  it("refuses what goes beyond its limit, and takes more when there is room", async () => {
-    const { database, append, takeAll } = await open(makeTempFolder(), 200_000);
-    const outcomes = await Promise.allSettled(several(20, { body: Buffer.alloc(20_000) }).map(append));
-    const refused = outcomes.filter(({ status }) => status === "rejected");
-    expect(refused.length).toBeGreaterThan(5);
-    const message = expect.stringContaining("is full");
-    expect(refused[0]).toMatchObject({ reason: { code: "store_unavailable", message } });
-    const taken = await takeAll();
-    expect(taken).toHaveLength(20 - refused.length);
-    handOver(taken);
-    await append(request());
-    expect(database.bytes()).toBeLessThan(100_000);
-  });
+it("the database of a spool starts with a file that is no database, which it keeps", async () => {
+  const dir = makeTempFolder();
+  writeFileSync(pathOf(dir), Buffer.alloc(100_000, 1));
+  const { database, append, takeAll, found } = await open(dir);
+  expect(found.damaged).toContain("before-damage-");
+  expect(database.damagedFiles()).toEqual([found.damaged]);
+  await append(request());
+  expect(await takeAll()).toHaveLength(1);
+});
+
+it("the database of a spool refuses the database of a newer version, and leaves it", async () => {
+  const dir = makeTempFolder();
+  const first = await open(dir);
+  await first.append(request());
+  await first.close();
+  const db = new Sqlite(pathOf(dir));
+  db.pragma("user_version = 99");
+  db.close();
+  await expect(open(dir)).rejects.toMatchObject({ code: "store_too_new" });
+  expect(readdirSync(dir)).toContain("spool.db");
+});
+
+it("the database of a spool is one process's at a time", async () => {
+  const dir = makeTempFolder();
+  const first = await open(dir);
+  const [message, hint] = [dir, "SPOOL_DIR"].map((word) => expect.stringContaining(word));
+  await expect(open(dir)).rejects.toMatchObject({ code: "store_locked", message, hint });
+  await first.close();
+  await open(dir);
+});
+
+it("the database of a spool says which place it may not use, and where a file stands in its place", async () => {
+  const [closed, file] = [makeTempFolder(), join(makeTempFolder(), "file")];
+  chmodSync(closed, 0o500);
+  writeFileSync(file, "");
+  // Nothing is closed to root but what the kernel keeps.
+  const dir = process.getuid?.() === 0 ? "/sys/tocsin-spool" : closed;
+  await expect(open(dir)).rejects.toMatchObject({ message: expect.stringMatching(/EACCES|EPERM|EROFS/) });
+  const refusal = { code: "store_unavailable", message: expect.stringContaining("SPOOL_DIR") };
+  await expect(open(join(file, "spool"))).rejects.toMatchObject(refusal);
+});
+
+it("the database of a spool refuses what goes beyond its limit, and takes more when there is room", async () => {
+  const { database, append, takeAll } = await open(makeTempFolder(), 200_000);
+  const outcomes = await Promise.allSettled(several(20, { body: Buffer.alloc(20_000) }).map(append));
+  const refused = outcomes.filter(({ status }) => status === "rejected");
+  expect(refused.length).toBeGreaterThan(5);
+  const message = expect.stringContaining("is full");
+  expect(refused[0]).toMatchObject({ reason: { code: "store_unavailable", message } });
+  const taken = await takeAll();
+  expect(taken).toHaveLength(20 - refused.length);
+  handOver(taken);
+  await append(request());
+  expect(database.bytes()).toBeLessThan(100_000);
 });
 
 /** As a disk does it that has lost them; -1 is the last one. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../../src/core/ports/inbox.ts";
@@ -56,128 +56,126 @@ async function openScene(state: "well" | "away" | "silent" = "away", options: Pa
   return { inbox, clock, spool, accept, isEmpty };
 }
 
-describe("a spool before a store", () => {
-  it("is not to be noticed while the store takes requests, and hands on what else it says", async () => {
-    const { inbox, spool } = await openScene("well");
-    const [one, bad] = [request(), request()];
-    expect(await spool.acceptRequest(one)).toEqual({ kind: "accepted", ids: one.ids, conflict: false });
-    inbox.poison.add(bad.ids[0] ?? "");
-    await expect(spool.acceptRequest(bad)).rejects.toThrow("invalid byte");
-    expect(spool.view().bytes).toBe(0);
-    expect(spool.lines).toEqual([]);
-  });
+it("a spool before a store is not to be noticed while the store takes requests, and hands on what else it says", async () => {
+  const { inbox, spool } = await openScene("well");
+  const [one, bad] = [request(), request()];
+  expect(await spool.acceptRequest(one)).toEqual({ kind: "accepted", ids: one.ids, conflict: false });
+  inbox.poison.add(bad.ids[0] ?? "");
+  await expect(spool.acceptRequest(bad)).rejects.toThrow("invalid byte");
+  expect(spool.view().bytes).toBe(0);
+  expect(spool.lines).toEqual([]);
+});
 
-  it("keeps what the store does not take, with what comes behind it, and hands all over in order", async () => {
-    const { inbox, clock, spool, accept, isEmpty } = await openScene();
-    const ids: (string | undefined)[] = [];
-    for (let count = 0; count < 300; count += 1) ids.push(await accept());
-    expect(spool.view()).toMatchObject({ alerts: 300, oldestAt: expect.any(Number), problem: undefined, stuck: 0 });
-    expect(inbox.ids()).toEqual([]);
-    inbox.become("well");
-    // The store takes requests again, and this one waits behind those that are on disk.
-    ids.push(await accept());
-    await clock.advance(2_000);
-    await isEmpty();
-    expect(inbox.ids()).toEqual(ids);
-    const behind = await accept();
-    expect(inbox.ids().at(-1)).toBe(behind);
-    expect(spool.lines).toEqual(["spool.begun", "spool.handed_over"]);
-    await expect.poll(() => spool.view().bytes).toBe(0);
-  });
+it("a spool before a store keeps what the store does not take, with what comes behind it, and hands all over in order", async () => {
+  const { inbox, clock, spool, accept, isEmpty } = await openScene();
+  const ids: (string | undefined)[] = [];
+  for (let count = 0; count < 300; count += 1) ids.push(await accept());
+  expect(spool.view()).toMatchObject({ alerts: 300, oldestAt: expect.any(Number), problem: undefined, stuck: 0 });
+  expect(inbox.ids()).toEqual([]);
+  inbox.become("well");
+  // The store takes requests again, and this one waits behind those that are on disk.
+  ids.push(await accept());
+  await clock.advance(2_000);
+  await isEmpty();
+  expect(inbox.ids()).toEqual(ids);
+  const behind = await accept();
+  expect(inbox.ids().at(-1)).toBe(behind);
+  expect(spool.lines).toEqual(["spool.begun", "spool.handed_over"]);
+  await expect.poll(() => spool.view().bytes).toBe(0);
+});
 
-  it("answers whoever waits too long for the store, and stores that once", async () => {
-    const { inbox, clock, spool, accept, isEmpty } = await openScene("silent", { spoolAfterMs: 3_000 });
-    const answered = vi.fn();
-    const asked = accept().finally(answered);
-    await clock.advance(2_900);
-    expect(answered).not.toHaveBeenCalled();
-    await clock.advance(200);
-    const ids = [await asked, await accept()];
-    expect(spool.waiting()).toBe(2);
-    inbox.become("well");
-    await clock.advance(2_000);
-    await isEmpty();
-    expect(inbox.ids()).toEqual(ids);
-    // Once more when the first try had ended just before: the store knows the ids.
-    expect(inbox.asked()).toBeLessThanOrEqual(3);
-  });
+it("a spool before a store answers whoever waits too long for the store, and stores that once", async () => {
+  const { inbox, clock, spool, accept, isEmpty } = await openScene("silent", { spoolAfterMs: 3_000 });
+  const answered = vi.fn();
+  const asked = accept().finally(answered);
+  await clock.advance(2_900);
+  expect(answered).not.toHaveBeenCalled();
+  await clock.advance(200);
+  const ids = [await asked, await accept()];
+  expect(spool.waiting()).toBe(2);
+  inbox.become("well");
+  await clock.advance(2_000);
+  await isEmpty();
+  expect(inbox.ids()).toEqual(ids);
+  // Once more when the first try had ended just before: the store knows the ids.
+  expect(inbox.asked()).toBeLessThanOrEqual(3);
+});
 
-  it("hands over what an earlier process has left, which had the folder", async () => {
-    const { inbox, spool: killed } = await openScene("away", { clock: systemClock });
-    const sent = [request(), request({ ids: [newId(), newId()] })];
-    for (const one of sent) await killed.acceptRequest(one);
-    await killed.end();
-    expect(killed.lines).toContain("spool.left");
-    inbox.become("well");
-    const next = await openTestSpool({ inbox, dir: killed.dir });
-    await expect.poll(next.waiting).toBe(0);
-    expect(inbox.ids()).toEqual(sent.map(({ ids }) => ids[0]));
-    expect(next.lines).toEqual(["spool.found", "spool.handed_over"]);
-  });
+it("a spool before a store hands over what an earlier process has left, which had the folder", async () => {
+  const { inbox, spool: killed } = await openScene("away", { clock: systemClock });
+  const sent = [request(), request({ ids: [newId(), newId()] })];
+  for (const one of sent) await killed.acceptRequest(one);
+  await killed.end();
+  expect(killed.lines).toContain("spool.left");
+  inbox.become("well");
+  const next = await openTestSpool({ inbox, dir: killed.dir });
+  await expect.poll(next.waiting).toBe(0);
+  expect(inbox.ids()).toEqual(sent.map(({ ids }) => ids[0]));
+  expect(next.lines).toEqual(["spool.found", "spool.handed_over"]);
+});
 
-  it("knows a resend by its key while the first waits, by its bytes, and hands both over to be counted", async () => {
-    const { spool } = await openScene();
-    const one = await spool.acceptRequest(request({ dedupeKey: "k" }));
-    expect(await spool.acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: one.ids });
-    const late = { receivedAt: request().receivedAt + 25 * 3_600_000 };
-    for (const changes of [{ body: Buffer.from("other") }, late]) {
-      const other = request({ dedupeKey: "k", ...changes });
-      expect(await spool.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids });
-    }
-    expect(spool.waiting()).toBe(4);
-  });
+it("a spool before a store knows a resend by its key while the first waits, by its bytes, and hands both over to be counted", async () => {
+  const { spool } = await openScene();
+  const one = await spool.acceptRequest(request({ dedupeKey: "k" }));
+  expect(await spool.acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: one.ids });
+  const late = { receivedAt: request().receivedAt + 25 * 3_600_000 };
+  for (const changes of [{ body: Buffer.from("other") }, late]) {
+    const other = request({ dedupeKey: "k", ...changes });
+    expect(await spool.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids });
+  }
+  expect(spool.waiting()).toBe(4);
+});
 
-  it("lets nothing wait behind what the store refuses for what it is, and tries that again", async () => {
-    const { inbox, clock, spool, accept, isEmpty } = await openScene();
-    const [one, bad = "", other] = [await accept(), await accept(), await accept()];
-    inbox.poison.add(bad);
-    inbox.become("well");
-    await clock.advance(2_000);
-    await expect.poll(spool.waiting).toBe(1);
-    expect(spool.view().stuck).toBe(1);
-    expect(spool.lines).toEqual(["spool.begun", "spool.stuck"]);
-    const direct = await accept();
-    expect(inbox.ids()).toEqual([one, other, direct]);
-    inbox.poison.clear();
-    await clock.advance(61_000);
-    await isEmpty();
-    expect(inbox.ids()).toContain(bad);
-  });
+it("a spool before a store lets nothing wait behind what the store refuses for what it is, and tries that again", async () => {
+  const { inbox, clock, spool, accept, isEmpty } = await openScene();
+  const [one, bad = "", other] = [await accept(), await accept(), await accept()];
+  inbox.poison.add(bad);
+  inbox.become("well");
+  await clock.advance(2_000);
+  await expect.poll(spool.waiting).toBe(1);
+  expect(spool.view().stuck).toBe(1);
+  expect(spool.lines).toEqual(["spool.begun", "spool.stuck"]);
+  const direct = await accept();
+  expect(inbox.ids()).toEqual([one, other, direct]);
+  inbox.poison.clear();
+  await clock.advance(61_000);
+  await isEmpty();
+  expect(inbox.ids()).toContain(bad);
+});
 
-  it("says what it cannot read back, and asks the store again once the rest is handed over", async () => {
-    const { inbox, clock, spool, accept, isEmpty } = await openScene();
-    const ids = [await accept(), await accept(), await accept()];
-    const path = join(spool.dir, "spool.db");
-    changeBody(path, ids[2]);
-    inbox.become("well");
-    await clock.advance(10_000);
-    await isEmpty();
-    expect(inbox.ids()).toEqual(ids.slice(0, 2));
-    expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 1 });
-    await expect.poll(() => spool.view().damagedFiles).toEqual([expect.stringContaining(`${path}.before-damage-`)]);
-    expect(spool.lines).toEqual(["spool.begun", "spool.unreadable", "spool.handed_over"]);
-    const asked = inbox.asked();
-    const next = await accept();
-    expect([inbox.asked() - asked, spool.view().bytes]).toEqual([1, 0]);
-    expect(inbox.ids().at(-1)).toBe(next);
-  });
+it("a spool before a store says what it cannot read back, and asks the store again once the rest is handed over", async () => {
+  const { inbox, clock, spool, accept, isEmpty } = await openScene();
+  const ids = [await accept(), await accept(), await accept()];
+  const path = join(spool.dir, "spool.db");
+  changeBody(path, ids[2]);
+  inbox.become("well");
+  await clock.advance(10_000);
+  await isEmpty();
+  expect(inbox.ids()).toEqual(ids.slice(0, 2));
+  expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 1 });
+  await expect.poll(() => spool.view().damagedFiles).toEqual([expect.stringContaining(`${path}.before-damage-`)]);
+  expect(spool.lines).toEqual(["spool.begun", "spool.unreadable", "spool.handed_over"]);
+  const asked = inbox.asked();
+  const next = await accept();
+  expect([inbox.asked() - asked, spool.view().bytes]).toEqual([1, 0]);
+  expect(inbox.ids().at(-1)).toBe(next);
+});
 
-  it("refuses what neither the store nor the disk takes, and says so once", async () => {
-    const refusedFor: string[] = [];
-    const onRefused = ({ message }: AppError) => void refusedFor.push(message);
-    const options = { maxBytes: 60_000, onRefused, clock: systemClock };
-    const { inbox, spool, accept, isEmpty } = await openScene("away", options);
-    const outcomes = [];
-    for (let count = 0; count < 5; count += 1)
-      outcomes.push(await accept({ body: Buffer.alloc(30_000) }).catch((error: AppError) => error.message));
-    expect(outcomes.at(-1)).toContain("is full");
-    expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
-    expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
-    // The log sums up the refusals that have one of these reasons.
-    expect(refusedFor).toEqual(outcomes.slice(1));
-    inbox.become("well");
-    await isEmpty();
-    expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });
-    expect(inbox.ids()).toHaveLength(2);
-  });
+it("a spool before a store refuses what neither the store nor the disk takes, and says so once", async () => {
+  const refusedFor: string[] = [];
+  const onRefused = ({ message }: AppError) => void refusedFor.push(message);
+  const options = { maxBytes: 60_000, onRefused, clock: systemClock };
+  const { inbox, spool, accept, isEmpty } = await openScene("away", options);
+  const outcomes = [];
+  for (let count = 0; count < 5; count += 1)
+    outcomes.push(await accept({ body: Buffer.alloc(30_000) }).catch((error: AppError) => error.message));
+  expect(outcomes.at(-1)).toContain("is full");
+  expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
+  expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
+  // The log sums up the refusals that have one of these reasons.
+  expect(refusedFor).toEqual(outcomes.slice(1));
+  inbox.become("well");
+  await isEmpty();
+  expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });
+  expect(inbox.ids()).toHaveLength(2);
 });
