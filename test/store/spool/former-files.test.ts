@@ -1,10 +1,10 @@
 import { copyFileSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { countSpooled } from "../../../src/store/spool/spool-file.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
-import { idsOf, openTestSpool, openTestSpoolDatabase } from "../../support/spool.ts";
+import { idsOf, openTestSpoolDatabase } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 /** Written by commit 2067d484, the last that had files: six requests of eight alerts, three in each. */
@@ -47,18 +47,6 @@ it("takes in what a former version has left, byte for byte and in order, with wh
   expect(taken[3]).toMatchObject({ dedupeKey: "k1", source: "git", headers: '[["x","\\u0000"]]' });
   expect(taken[5]).toMatchObject({ origin: "test", body: Buffer.alloc(0), contentType: "application/json" });
   expect(countSpooled(dir)).toMatchObject({ requests: 7 });
-});
-
-it("hands it over, and says that it was found", async () => {
-  const acceptRequest = vi.fn(async ({ ids }: { ids: string[] }) => ({
-    kind: "accepted" as const,
-    ids,
-    conflict: false,
-  }));
-  const spool = await openTestSpool({ inbox: { acceptRequest }, dir: makeFolder() });
-  await expect.poll(spool.waiting).toBe(0);
-  expect(acceptRequest.mock.calls.map(([stored]) => stored.ids[0])).toEqual(ids);
-  expect(spool.lines).toEqual(["spool.found", "spool.handed_over"]);
 });
 
 it("adds nothing twice where a kill has left a file whose requests are in the database", async () => {
