@@ -35,11 +35,7 @@ export interface OtherSide {
   nextCall(): Promise<unknown>;
 }
 
-export interface Verdict {
-  kind: Outcome["kind"];
-  scope?: string;
-  reason?: string;
-}
+export type Verdict = { kind: Outcome["kind"]; scope?: string; reason?: string };
 
 const usualVerdicts = {
   asks_to_wait: { kind: "retry", reason: "rate_limited" },

@@ -10,9 +10,7 @@ import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-interface Status {
-  data: { canary: { state: string; stage?: string; schedule: string }; silence: { state: string }[] };
-}
+type Status = { data: { canary: { state: string; stage?: string; schedule: string }; silence: { state: string }[] } };
 
 it("a canary goes through the public address unseen, and is no alert; each trouble is told once, over kills, and its end", async () => {
   const world = await createJourneyWorld({

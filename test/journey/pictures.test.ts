@@ -18,10 +18,7 @@ const alertOf = (value: number) => ({
   threshold: 5_000_000,
 });
 
-interface Delivery {
-  destination: string;
-  picture?: { result: string; afterMs?: number; reason?: string };
-}
+type Delivery = { destination: string; picture?: { result: string; afterMs?: number; reason?: string } };
 
 async function send(relay: RelayProcess, value: number): Promise<string> {
   const { ids } = await relay.post(JSON.stringify(alertOf(value)));

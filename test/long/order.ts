@@ -118,10 +118,7 @@ async function play(scope: Scope, random: SeededRandom, pairs: number, count: nu
   return all.flatMap((pair) => judge(pair, receivers));
 }
 
-interface Finding {
-  kind: "untold" | "wrong last word" | "behind the end";
-  what: string;
-}
+type Finding = { kind: "untold" | "wrong last word" | "behind the end"; what: string };
 
 function judge({ name, endedAt }: Pair, receivers: Receivers): Finding[] {
   return Object.entries(receivers.shown(name)).flatMap(([destination, messages]) => {

@@ -13,10 +13,7 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** What the API says is compared up to this time of the log. */
-interface Log {
-  ids: string[];
-  until: string;
-}
+type Log = { ids: string[]; until: string };
 
 const bodies = { old: "before", new: "after" };
 const kills = 6;

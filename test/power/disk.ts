@@ -204,10 +204,7 @@ function applyNaming(entries: Map<string, Node>, { names }: Naming): void {
 }
 
 /** What stands on disk beyond `size` is seen only when something makes the file longer. */
-interface Content {
-  bytes: Buffer;
-  size: number;
-}
+type Content = { bytes: Buffer; size: number };
 
 /** What of the unsynced operations has reached the disk. */
 interface Keep {

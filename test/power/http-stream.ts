@@ -7,10 +7,7 @@ export interface SentMessage {
   body: string;
 }
 
-interface Chunk {
-  begin: number;
-  bytes: Buffer;
-}
+type Chunk = { begin: number; bytes: Buffer };
 
 const headEnd = "\r\n\r\n";
 

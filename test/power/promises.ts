@@ -15,10 +15,7 @@ export interface Promises {
   printed: { at: number; line: string }[];
 }
 
-export interface ShownAlert {
-  id: string;
-  deliveries: { destination: string; state: string }[];
-}
+export type ShownAlert = { id: string; deliveries: { destination: string; state: string }[] };
 
 /**
  * Reads them from what was written to sockets and to the files that commands print to.

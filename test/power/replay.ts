@@ -24,10 +24,7 @@ export interface Recording {
 }
 
 /** A moment at which the power goes, and how. The same for the same numbers. */
-export interface Point {
-  number: number;
-  seed: number;
-}
+export type Point = { number: number; seed: number };
 
 export interface Finding {
   point: Point;

@@ -16,10 +16,7 @@ export interface Evidence {
 }
 
 /** What is wrong, in a line, and the alert that it is about. */
-export interface Finding {
-  what: string;
-  name?: string;
-}
+export type Finding = { what: string; name?: string };
 
 /** Nothing that is stored waits for anything. */
 export async function isSettled({ ask }: Fleet): Promise<boolean> {

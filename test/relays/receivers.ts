@@ -115,9 +115,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom) {
   };
 }
 
-interface WebhookBody {
-  data: { alerts?: { title?: string }[]; repeat?: boolean };
-}
+type WebhookBody = { data: { alerts?: { title?: string }[]; repeat?: boolean } };
 
 const iso = () => new Date().toISOString();
 

@@ -6,10 +6,7 @@ import { SMTPServer } from "smtp-server";
 import { parseMail } from "../../workshop/mailbox/inbox.ts";
 
 /** What has to be ended with a run, as it would with a test: the last first. */
-export interface Scope {
-  atEnd(undo: () => unknown): void;
-  end(): Promise<void>;
-}
+export type Scope = { atEnd(undo: () => unknown): void; end(): Promise<void> };
 
 export function createScope(): Scope {
   const undo: (() => unknown)[] = [];

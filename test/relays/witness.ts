@@ -1,9 +1,7 @@
 import type { Fleet } from "./fleet.ts";
 
 /** A call that was made, or a write, by a relay that did not hold the lane. */
-export interface Trespass {
-  what: string;
-}
+export type Trespass = { what: string };
 
 /**
  * Notes in the database itself who has held which lane until when, which relay made which call, and who settled what was

@@ -153,9 +153,7 @@ async function sendAsStranger(relay: RelayProcess): Promise<void> {
 
 const asAdmin = { authorization: `Bearer ${canaries.admin.value}` };
 
-interface Delivered {
-  data: { deliveries: { destination: string; state: string; attempts: { outcome: string }[] }[] };
-}
+type Delivered = { data: { deliveries: { destination: string; state: string; attempts: { outcome: string }[] }[] } };
 
 /** Until each has had an attempt; what is rejected for its rendering has a second one. */
 async function waitForAttempts(relay: RelayProcess, id: string, count: number): Promise<void> {

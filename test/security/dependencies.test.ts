@@ -8,10 +8,7 @@ interface Manifest {
   allowScripts: Record<string, boolean>;
 }
 
-interface LockedPackage extends Partial<Manifest> {
-  version?: string;
-  hasInstallScript?: boolean;
-}
+type LockedPackage = Partial<Manifest> & { version?: string; hasInstallScript?: boolean };
 
 const manifest = JSON.parse(readText("package.json")) as Manifest;
 const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Record<string, LockedPackage> };

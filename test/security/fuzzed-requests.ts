@@ -49,10 +49,7 @@ function fuzzText(random: SeededRandom): string {
   return random.below(30) === 0 ? text.repeat(random.below(2_000)) : text;
 }
 
-export interface FuzzTargets {
-  hookPath: string;
-  adminToken: string;
-}
+export type FuzzTargets = { hookPath: string; adminToken: string };
 
 /** A whole request in order, of those that the program takes. */
 function sampleRequest(random: SeededRandom, { hookPath, adminToken }: FuzzTargets): string {

@@ -24,10 +24,7 @@ const patterns = files.flatMap((file) => {
   });
 });
 
-interface Literal {
-  start: number;
-  regex: { pattern: string; flags: string };
-}
+type Literal = { start: number; regex: { pattern: string; flags: string } };
 
 /** All literals of regular expressions below a node of a syntax tree. */
 function literalsIn(node: unknown): Literal[] {

@@ -37,10 +37,7 @@ const slowKinds: Record<string, SlowKind> = {
   "drips to an unknown secret": refused,
 };
 
-interface Ended {
-  statuses: number[];
-  afterMs: number;
-}
+type Ended = { statuses: number[]; afterMs: number };
 
 /**
  * Item 5. It takes the twenty seconds that a request may take: only the clock of the machine can show that they end.

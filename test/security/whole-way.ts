@@ -24,10 +24,7 @@ import { createRendering } from "../support/rendering.ts";
 
 /** Everything that a body goes through, each step by itself. */
 
-export interface ReadBody {
-  bytes: Buffer;
-  contentType: string | undefined;
-}
+export type ReadBody = { bytes: Buffer; contentType: string | undefined };
 
 const keyPaths = ["payload.event.id", "payload.alerts[0].labels.id", "payload.items[3].id", "payload.id"];
 

@@ -2,11 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { startFakeService } from "../upstream/fake-service.ts";
 
 /** One outgoing webhook as it arrived. */
-export interface Received {
-  alertIds: string[];
-  markedRepeat: boolean;
-  webhookId: string;
-}
+export type Received = { alertIds: string[]; markedRepeat: boolean; webhookId: string };
 
 /** A receiver of outgoing webhooks that takes its time, so that a kill finds deliveries in flight. */
 export async function createDeliveryReceiver(options: { longestMs: number; random: () => number }) {

@@ -91,11 +91,7 @@ export interface ApiDelivery {
   attempts?: { at: string; outcome: string; reason?: string; detail?: string }[];
 }
 
-export interface ApiAlert {
-  id: string;
-  title?: string;
-  deliveries: ApiDelivery[];
-}
+export type ApiAlert = { id: string; title?: string; deliveries: ApiDelivery[] };
 
 /** Waits until every delivery of the alert has this state. */
 export function waitForState(relay: RelayProcess, id: string, state: string): Promise<ApiAlert> {

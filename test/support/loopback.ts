@@ -40,10 +40,7 @@ export async function findClosedPort(): Promise<number> {
   return socket.localPort as number;
 }
 
-interface Dispatcher {
-  constructor: new () => Dispatcher;
-  close(): Promise<void>;
-}
+type Dispatcher = { constructor: new () => Dispatcher; close(): Promise<void> };
 
 /** Where Node has what `fetch` sends by, once it has been called. */
 const dispatcher = Symbol.for("undici.globalDispatcher.1");

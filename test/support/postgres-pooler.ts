@@ -9,11 +9,7 @@ interface ServerConnection {
   pending: number;
 }
 
-interface Client {
-  socket: Socket;
-  server?: ServerConnection;
-  waiting: Buffer[];
-}
+type Client = { socket: Socket; server?: ServerConnection; waiting: Buffer[] };
 
 const textOf = (message: Buffer, from = 5) => message.toString("utf8", from, message.indexOf(0, from));
 

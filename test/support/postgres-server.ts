@@ -7,12 +7,7 @@ import { scratch } from "./scratch.ts";
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgresServer>>;
 
-interface Answer {
-  port: number;
-  pid: number;
-  data: string;
-  error?: string;
-}
+type Answer = { port: number; pid: number; data: string; error?: string };
 
 /**
  * A PostgreSQL of one's own; it ends with this process at the latest.

@@ -114,11 +114,7 @@ const deck = (Object.entries(weights) as [CallName, number][]).flatMap(([name, c
   Array<CallName>(count).fill(name),
 );
 
-interface Claim {
-  token: string;
-  destination: string;
-  deliverySeqs: number[];
-}
+type Claim = { token: string; destination: string; deliverySeqs: number[] };
 
 class Comparison {
   #at = noon;

@@ -15,10 +15,7 @@ export interface TestClock extends Clock {
   settle(): Promise<void>;
 }
 
-interface Sleeper {
-  at: number;
-  wake(): void;
-}
+type Sleeper = { at: number; wake(): void };
 
 export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
   let current = start;

@@ -47,17 +47,9 @@ const fill = `
   DELETE FROM search_queue;
   ANALYZE`;
 
-interface Plan {
-  "Node Type": string;
-  Plans?: Plan[];
-  [name: string]: unknown;
-}
+type Plan = { "Node Type": string; Plans?: Plan[]; [name: string]: unknown };
 
-interface Asked {
-  sql: string;
-  values: readonly unknown[];
-  isPrepared?: boolean;
-}
+type Asked = { sql: string; values: readonly unknown[]; isPrepared?: boolean };
 
 const growing = ["alerts", "deliveries", "attempts", "requests", "alert_words", "threads", "rings"];
 

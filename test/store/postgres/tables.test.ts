@@ -9,13 +9,7 @@ import { makePostgresDatabase, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { migrateOnly, neverNull } from "./open-relays.ts";
 
-interface Found {
-  table: string;
-  name: string;
-  type: string;
-  nullable: boolean;
-  place: number | null;
-}
+type Found = { table: string; name: string; type: string; nullable: boolean; place: number | null };
 
 type Driver = keyof typeof neverNull;
 

@@ -1,12 +1,6 @@
 import { createHttpVendor, json, parseObject, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
-export interface AppriseMessage {
-  title: string;
-  body: string;
-  type: string;
-  tag?: string;
-  urls?: string;
-}
+export type AppriseMessage = { title: string; body: string; type: string; tag?: string; urls?: string };
 
 /** Refuses as the Apprise API does; a body above 32 KiB is more than its services take. */
 export async function createAppriseVendor() {

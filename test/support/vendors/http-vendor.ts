@@ -22,11 +22,7 @@ export interface UploadedFile {
   bytes: Uint8Array;
 }
 
-export interface VendorAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  body?: string;
-}
+export type VendorAnswer = { status: number; headers?: Record<string, string>; body?: string };
 
 /** How the other side behaves, until changed. */
 export type Behaviour =
