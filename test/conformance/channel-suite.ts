@@ -232,19 +232,17 @@ export const askedWaitMs = 7_000;
 
 const deliveryId = "01939d2f-0000-7000-8000-00000000000";
 
-function contextOf(subject: ChannelUnderTest, over: Partial<SendContext>): SendContext {
-  return {
-    recipient: subject.recipient,
-    deliveryId: `${deliveryId}0`,
-    alertId: "01939d2f-0000-7000-8000-00000000a1e7",
-    receivedAt: 1_763_700_000_000,
-    threadKey: "tvl:gho",
-    silent: false,
-    signal: AbortSignal.timeout(patientMs),
-    mayCall: () => true,
-    ...over,
-  };
-}
+const contextOf = (subject: ChannelUnderTest, over: Partial<SendContext>): SendContext => ({
+  recipient: subject.recipient,
+  deliveryId: `${deliveryId}0`,
+  alertId: "01939d2f-0000-7000-8000-00000000a1e7",
+  receivedAt: 1_763_700_000_000,
+  threadKey: "tvl:gho",
+  silent: false,
+  signal: AbortSignal.timeout(patientMs),
+  mayCall: () => true,
+  ...over,
+});
 
 /** An outcome is a line for a person, a reason that the page can group by, and no secret. */
 function expectWellFormed(outcome: Outcome, secrets: readonly string[]): void {
@@ -268,6 +266,4 @@ function expectNoSecret(text: string, secrets: readonly string[]): void {
   for (const secret of secrets) expect(text).not.toContain(secret);
 }
 
-function unifyLineEnds(text: string): string {
-  return text.replaceAll("\r\n", "\n");
-}
+const unifyLineEnds = (text: string): string => text.replaceAll("\r\n", "\n");

@@ -16,25 +16,23 @@ const receivedAt = 1_763_700_000_000;
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
 const context = { now: receivedAt + 500, purpose: "alert" as const, possibleRepeat: true };
 
-function alertOf(seq: number, text: string, fieldCount = 0): Alert {
-  return {
-    id: `01939d2f-0000-7000-8000-${String(seq).padStart(12, "0")}`,
-    seq,
-    origin: "hook",
-    receivedAt,
-    facts: {
-      title: `Alert ${seq} <@everyone> *TVL* fell`,
-      severity: "critical",
-      status: "firing",
-      format: "json",
-      text,
-      link: "https://desk.example/a?b=c&d=e",
-      alertKey: `k${seq}`,
-      fields: Array.from({ length: fieldCount }, (_, index) => ({ name: `field ${index}`, value: text.slice(0, 500) })),
-      notes: [],
-    },
-  };
-}
+const alertOf = (seq: number, text: string, fieldCount = 0): Alert => ({
+  id: `01939d2f-0000-7000-8000-${String(seq).padStart(12, "0")}`,
+  seq,
+  origin: "hook",
+  receivedAt,
+  facts: {
+    title: `Alert ${seq} <@everyone> *TVL* fell`,
+    severity: "critical",
+    status: "firing",
+    format: "json",
+    text,
+    link: "https://desk.example/a?b=c&d=e",
+    alertKey: `k${seq}`,
+    fields: Array.from({ length: fieldCount }, (_, index) => ({ name: `field ${index}`, value: text.slice(0, 500) })),
+    notes: [],
+  },
+});
 
 const documents: [string, () => Document][] = [
   ["a small alert", () => rendering.composeAlert(alertOf(1, "below 5"), context)],

@@ -109,9 +109,8 @@ async function ask(call: string): Promise<Answer> {
   return { status: response.status, type, body: isSent ? JSON.parse(text, withoutOutcome) : readable(text) };
 }
 
-function withoutOutcome(name: string, value: unknown): unknown {
-  return ["state", "reason", "dueAt", "finishedAt"].includes(name) ? undefined : value;
-}
+const withoutOutcome = (name: string, value: unknown): unknown =>
+  ["state", "reason", "dueAt", "finishedAt"].includes(name) ? undefined : value;
 
 async function readFirstEvent({ body }: Response): Promise<string> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -72,6 +72,4 @@ delivery: { ambiguous: { wait: 1s } }
 }, 1_200_000);
 
 /** A mail that may have arrived waits for minutes. */
-function isOver(state: string): boolean {
-  return ["sent", "digested", "held", "waiting"].includes(state);
-}
+const isOver = (state: string): boolean => ["sent", "digested", "held", "waiting"].includes(state);

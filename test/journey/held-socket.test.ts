@@ -262,6 +262,5 @@ async function startUnderSupervisor() {
 }
 
 /** Of each relay that the supervisor has started. */
-function relayPids(relay: RelayProcess): number[] {
-  return [...relay.log().matchAll(/"pid":(\d+),"event":"supervisor.relay_started"/g)].map(([, pid]) => Number(pid));
-}
+const relayPids = (relay: RelayProcess): number[] =>
+  [...relay.log().matchAll(/"pid":(\d+),"event":"supervisor.relay_started"/g)].map(([, pid]) => Number(pid));

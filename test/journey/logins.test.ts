@@ -4,13 +4,10 @@ import { Secret } from "../../src/core/secret.ts";
 import { adminToken, startRelayProcess } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
-function post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
-  return fetch(url, { method: "POST", redirect: "manual", headers, body: new URLSearchParams(fields) });
-}
+const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  fetch(url, { method: "POST", redirect: "manual", headers, body: new URLSearchParams(fields) });
 
-function cookieOf(answer: Response): string {
-  return answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
-}
+const cookieOf = (answer: Response): string => answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
 
 it("takes no login link twice and no ended session again after a SIGKILL, and names the client behind a proxy for a wrong token", async () => {
   const dataDir = makeTempFolder();

@@ -35,13 +35,12 @@ async function send(relay: RelayProcess, value: number): Promise<string> {
 }
 
 /** The addresses of pictures in what each of them was sent, in that order. */
-function addressesIn({ requests }: NtfyVendor | SlackVendor): (string | undefined)[] {
-  return requests.map(({ body }) => {
+const addressesIn = ({ requests }: NtfyVendor | SlackVendor): (string | undefined)[] =>
+  requests.map(({ body }) => {
     const { attach, blocks } = parseObject(body) ?? {};
     if (!Array.isArray(blocks)) return attach as string | undefined;
     return (blocks as { type: string; image_url?: string }[]).find(({ type }) => type === "image")?.image_url;
   });
-}
 
 it("the address of a picture shows it to nobody but who has the message, and is in none where it is not wanted or without https", async () => {
   const { ntfy, slack, plain, world } = await openWorld();

@@ -32,13 +32,12 @@ async function pictureOf(relay: RelayProcess, id: string): Promise<Delivery["pic
   return data.deliveries.find(({ destination }) => destination === "desk")?.picture;
 }
 
-function waitForPicture(relay: RelayProcess, id: string): Promise<Delivery["picture"]> {
-  return waitUntil(
+const waitForPicture = (relay: RelayProcess, id: string): Promise<Delivery["picture"]> =>
+  waitUntil(
     () => pictureOf(relay, id),
     (picture) => picture !== undefined,
     "what became of the picture",
   );
-}
 
 /**
  * Sends alerts until one ends so. On a machine that is busy a picture may be late; a chat gets pictures for five texts a

@@ -120,8 +120,8 @@ async function play(scope: Scope, random: SeededRandom, pairs: number, count: nu
 
 type Finding = { kind: "untold" | "wrong last word" | "behind the end"; what: string };
 
-function judge({ name, endedAt }: Pair, receivers: Receivers): Finding[] {
-  return Object.entries(receivers.shown(name)).flatMap(([destination, messages]) => {
+const judge = ({ name, endedAt }: Pair, receivers: Receivers): Finding[] =>
+  Object.entries(receivers.shown(name)).flatMap(([destination, messages]) => {
     const kind = kindOf(messages, endedAt);
     if (kind === undefined) return [];
     const story = messages.map(({ isOver, rang }) => {
@@ -130,7 +130,6 @@ function judge({ name, endedAt }: Pair, receivers: Receivers): Finding[] {
     });
     return [{ kind, what: `${name} at ${destination}: ${kind}: ${story.join("; ")}` }];
   });
-}
 
 function kindOf(messages: readonly Message[], endedAt: number): Finding["kind"] | undefined {
   if (messages.length === 0) return "untold";

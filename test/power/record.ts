@@ -132,6 +132,5 @@ export function saveSent(folder: string, record: SentRecord): void {
   writeFileSync(recordingPaths(folder).sent, JSON.stringify(record));
 }
 
-export function loadSent(folder: string): SentRecord {
-  return JSON.parse(readFileSync(recordingPaths(folder).sent, "utf8")) as SentRecord;
-}
+export const loadSent = (folder: string): SentRecord =>
+  JSON.parse(readFileSync(recordingPaths(folder).sent, "utf8")) as SentRecord;

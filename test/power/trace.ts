@@ -87,9 +87,8 @@ export function createTraceReader(root: string): { read(line: string): void; cal
   };
 }
 
-function pathsOf(effect: Exclude<Effect, { kind: "send" }>): string[] {
-  return "path" in effect ? [effect.path] : [effect.from, effect.to];
-}
+const pathsOf = (effect: Exclude<Effect, { kind: "send" }>): string[] =>
+  "path" in effect ? [effect.path] : [effect.from, effect.to];
 
 const isWithin = (root: string, path: string) => path === root || path.startsWith(`${root}/`);
 const toHex = (text: string) =>

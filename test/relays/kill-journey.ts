@@ -264,9 +264,8 @@ function planFaults(random: SeededRandom): FaultName[] {
   return plan;
 }
 
-function pickRunning({ members }: Fleet, random: SeededRandom): Member {
-  return random.pick(members.filter(({ process, isStopped }) => process !== undefined && !isStopped));
-}
+const pickRunning = ({ members }: Fleet, random: SeededRandom): Member =>
+  random.pick(members.filter(({ process, isStopped }) => process !== undefined && !isStopped));
 
 async function ownerOf(fleet: Fleet, group: string): Promise<Member> {
   let owner: Member | undefined;

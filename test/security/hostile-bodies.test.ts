@@ -84,6 +84,4 @@ routes:
   expect(await relay.stop()).toBe(0);
 });
 
-function hasGoneOut({ state }: ApiDelivery): boolean {
-  return state === "sent" || state === "digested";
-}
+const hasGoneOut = ({ state }: ApiDelivery): boolean => state === "sent" || state === "digested";

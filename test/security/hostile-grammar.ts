@@ -55,9 +55,8 @@ export const bodies: Record<string, (unit: string, size: number) => string> = {
   "JSON that breaks off": (unit, size) => `{"title":"a","b":${fill(unit, "", "", size)}`,
 };
 
-function leaves(count: number): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, "v"]));
-}
+const leaves = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, "v"]));
 
 const types = [
   undefined,

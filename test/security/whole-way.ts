@@ -75,21 +75,17 @@ const router = createRouter(
   }),
 );
 
-export function routeOne({ facts, payload }: Translation): unknown {
-  return router.route({ facts, payload, origin: "hook" }, [], receivedAt);
-}
+export const routeOne = ({ facts, payload }: Translation): unknown =>
+  router.route({ facts, payload, origin: "hook" }, [], receivedAt);
 
 const channels: ChannelType[] = vendors.map(({ type }) => type);
 const rendering = createRendering({ publicUrl });
 
-export function alertOf({ facts }: Translation, seq = 1): Alert {
-  return { ...makeAlert(), seq, facts };
-}
+export const alertOf = ({ facts }: Translation, seq = 1): Alert => ({ ...makeAlert(), seq, facts });
 
 /** All messages of all channels in both forms; returns their characters. */
-export function renderOne(alert: Alert): number {
-  return renderAll(rendering.composeAlert(alert, makeContext()), "alert", [alert]);
-}
+export const renderOne = (alert: Alert): number =>
+  renderAll(rendering.composeAlert(alert, makeContext()), "alert", [alert]);
 
 export function renderDigest(alerts: Alert[]): number {
   const document = rendering.composeDigest(alerts, { now: receivedAt, reason: "burst", possibleRepeat: false });

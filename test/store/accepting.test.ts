@@ -20,12 +20,11 @@ function incoming(changes: Partial<IncomingRequest> = {}): IncomingRequest {
 
 const again = (sent: IncomingRequest): IncomingRequest => ({ ...sent, ids: [newId()] });
 
-async function run(session: DatabaseSession, calls: Call[]): Promise<unknown[]> {
-  return (await session.commit(calls)).results.map((result) => {
+const run = async (session: DatabaseSession, calls: Call[]): Promise<unknown[]> =>
+  (await session.commit(calls)).results.map((result) => {
     if (!result.ok) throw result.error;
     return result.value;
   });
-}
 
 async function accept(session: DatabaseSession, ...requests: IncomingRequest[]): Promise<Acceptance[]> {
   const calls = requests.map((one): Call => ({ name: "acceptRequest", arguments: [one] }));

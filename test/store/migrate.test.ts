@@ -7,9 +7,7 @@ import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
-function migration(number: number, sql: string): Migration {
-  return { number, name: `000${number}_test.sql`, sql };
-}
+const migration = (number: number, sql: string): Migration => ({ number, name: `000${number}_test.sql`, sql });
 
 function folderWith(...names: string[]): URL {
   const folder = makeTempFolder();

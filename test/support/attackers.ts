@@ -58,8 +58,8 @@ function knock(
   };
 }
 
-function closed(socket: Socket, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
+const closed = (socket: Socket, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
     const end = () => socket.destroy();
     signal.addEventListener("abort", end);
     socket.on("close", () => {
@@ -68,7 +68,6 @@ function closed(socket: Socket, signal: AbortSignal): Promise<void> {
     });
     if (signal.aborted) end();
   });
-}
 
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const ask =

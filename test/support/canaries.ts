@@ -9,15 +9,11 @@ export interface Canary {
 }
 
 /** `odd` goes behind the part that is looked for. */
-export function makeCanary(name: string, odd = ""): Canary {
-  return { name, value: `${coreOf(name)}${odd}` };
-}
+export const makeCanary = (name: string, odd = ""): Canary => ({ name, value: `${coreOf(name)}${odd}` });
 
 const end = "q7Zk3Vx9";
 
-function coreOf(name: string): string {
-  return `CANARY${name}${end}`;
-}
+const coreOf = (name: string): string => `CANARY${name}${end}`;
 
 /** Each form of a canary has the same form of its end in it. */
 const marks = formsOf(end);

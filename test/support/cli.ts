@@ -68,14 +68,12 @@ export async function runTocsin(argv: string[], overrides: Partial<CliContext> =
 /** Standard input that holds this text, and ends. */
 export const stdinOf = (text: string): PassThrough => new PassThrough().end(text);
 
-function collector(chunks: string[]): CliContext["stdout"] {
-  return {
-    write: (text, callback) => {
-      chunks.push(typeof text === "string" ? text : Buffer.from(text).toString("latin1"));
-      callback();
-    },
-  };
-}
+const collector = (chunks: string[]): CliContext["stdout"] => ({
+  write: (text, callback) => {
+    chunks.push(typeof text === "string" ? text : Buffer.from(text).toString("latin1"));
+    callback();
+  },
+});
 
 /** A program as a process of its own, which ends with the test at the latest: what it has said so far, and at its end. */
 export function startCommand([file = "", ...args]: string[], { env, ...options }: SpawnOptions = {}) {

@@ -1,11 +1,9 @@
 /** What every destination has, with the defaults of the configuration. */
-export function destinationBase(name: string) {
-  return {
-    name,
-    timeZone: "UTC",
-    onAmbiguous: "retry" as const,
-    digestOver: 10,
-    pace: {},
-    definedAt: "tocsin.yaml:12",
-  };
-}
+export const destinationBase = (name: string) => ({
+  name,
+  timeZone: "UTC",
+  onAmbiguous: "retry" as const,
+  digestOver: 10,
+  pace: {},
+  definedAt: "tocsin.yaml:12",
+});

@@ -1,15 +1,13 @@
 import type { AlertFacts } from "../../src/core/alert.ts";
 
 /** The facts of an alert; `changes` are what a test is about. */
-export function anAlert(changes: Partial<AlertFacts> = {}): AlertFacts {
-  return {
-    title: "An alert",
-    severity: "warning",
-    status: "firing",
-    format: "json",
-    alertKey: "key",
-    fields: [],
-    notes: [],
-    ...changes,
-  };
-}
+export const anAlert = (changes: Partial<AlertFacts> = {}): AlertFacts => ({
+  title: "An alert",
+  severity: "warning",
+  status: "firing",
+  format: "json",
+  alertKey: "key",
+  fields: [],
+  notes: [],
+  ...changes,
+});

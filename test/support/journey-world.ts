@@ -94,13 +94,12 @@ export interface ApiDelivery {
 export type ApiAlert = { id: string; title?: string; deliveries: ApiDelivery[] };
 
 /** Waits until every delivery of the alert has this state. */
-export function waitForState(relay: RelayProcess, id: string, state: string): Promise<ApiAlert> {
-  return waitUntil(
+export const waitForState = (relay: RelayProcess, id: string, state: string): Promise<ApiAlert> =>
+  waitUntil(
     async () => (await relay.getJson<{ data: ApiAlert }>(`/api/alerts/${id}`)).data,
     (alert) => alert.deliveries.length > 0 && alert.deliveries.every((delivery) => delivery.state === state),
     `every delivery ${state}`,
   );
-}
 
 /** All stored alerts, newest first. */
 export async function readAlerts<Alert>(relay: RelayProcess): Promise<Alert[]> {

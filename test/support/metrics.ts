@@ -4,13 +4,12 @@ import { Histogram } from "../../src/ground/numbers/figures.ts";
 import { formatMetrics, type MetricsInput } from "../../src/operations/metrics.ts";
 import { judged } from "../../src/vendors/verdict.ts";
 
-export function destinationView(name: string, channel: DestinationView["channel"]): DestinationView {
-  return judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });
-}
+export const destinationView = (name: string, channel: DestinationView["channel"]): DestinationView =>
+  judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });
 
 /** What a relay says of itself to Prometheus that is well, and has had one alert and sent it. */
-export function metricsText(more: Partial<MetricsInput> = {}): string {
-  return formatMetrics({
+export const metricsText = (more: Partial<MetricsInput> = {}): string =>
+  formatMetrics({
     ...{ sources: [], watches: [], silence: [], now: 0 },
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
@@ -19,7 +18,6 @@ export function metricsText(more: Partial<MetricsInput> = {}): string {
     delivery: new DeliveryFigures(),
     ...more,
   });
-}
 
 /** What one says that has a figure of each kind. */
 export const metricsOfAll = (): string =>

@@ -3,9 +3,7 @@ import { renderDocument } from "../../src/vendors/index.ts";
 import type { KnownMessage } from "./known-vendors.ts";
 
 /** Rendering as `app.ts` composes it, with the vendors' renderers. */
-export function createRendering(options: RenderingOptions = {}) {
-  return {
-    ...createRealRendering(options),
-    renderDocument: renderDocument as (...from: Parameters<typeof renderDocument>) => KnownMessage[],
-  };
-}
+export const createRendering = (options: RenderingOptions = {}) => ({
+  ...createRealRendering(options),
+  renderDocument: renderDocument as (...from: Parameters<typeof renderDocument>) => KnownMessage[],
+});

@@ -83,11 +83,10 @@ function startPostfix({ folder, scope, write }: World, port: number, greyPort: n
 }
 
 /** With what is quoted-printable or base64 in them decoded, far enough to find an id. */
-function readMails(folder: string): string[] {
-  return (existsSync(folder) ? readdirSync(folder) : []).map((name) => {
+const readMails = (folder: string): string[] =>
+  (existsSync(folder) ? readdirSync(folder) : []).map((name) => {
     const text = readFileSync(join(folder, name), "utf8");
     const blocks = text.match(/^[A-Za-z0-9+/=\r\n]{40,}$/gm) ?? [];
     const decoded = blocks.map((block) => Buffer.from(block, "base64").toString("utf8"));
     return [text.replace(/=\r?\n/g, ""), ...decoded].join("\n");
   });
-}

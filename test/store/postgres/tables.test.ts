@@ -39,8 +39,8 @@ const types: Record<Driver, Record<ColumnKind, string>> = {
 /** PostgreSQL adds rows to it, so that no two relays wait for one, and adds them up later. */
 const withoutKey: Record<Driver, string[]> = { sqlite: [], postgres: ["route_hours"] };
 
-function listed(driver: Driver): string[] {
-  return Object.entries(tables).flatMap(([table, { columns, key, only }]) =>
+const listed = (driver: Driver): string[] =>
+  Object.entries(tables).flatMap(([table, { columns, key, only }]) =>
     only !== undefined && only !== driver
       ? []
       : Object.entries<Column>(columns).flatMap(([name, column]) => {
@@ -55,7 +55,6 @@ function listed(driver: Driver): string[] {
           });
         }),
   );
-}
 
 const describeColumn = ({ table, name, type, nullable, place }: Found): string =>
   `${table}.${name} ${type}${nullable ? ", may be null" : ""}${place === null ? "" : `, key ${place}`}`;

@@ -15,9 +15,8 @@ async function fail({ route, store, finish }: Scene, count: number, at = 0): Pro
 
 const everything: FailedQuery = { states: ["failed"], failedUntil: Number.MAX_SAFE_INTEGER };
 
-async function resendAll(store: Store, query = everything, limit = 100) {
-  return store.resendFailed(callsFor(await store.listFailed(query, { limit })), noon + 50);
-}
+const resendAll = async (store: Store, query = everything, limit = 100) =>
+  store.resendFailed(callsFor(await store.listFailed(query, { limit })), noon + 50);
 
 const callsFor = (failed: { deliverySeq: number }[]) =>
   failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")], onlyNew: false }));

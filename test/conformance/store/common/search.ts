@@ -1,9 +1,8 @@
 import { expect } from "vitest";
 import { aboutScenes, factsOf, noon, openScene, request, routed, type Scene } from "../scene.ts";
 
-async function search({ store }: Scene, q: string): Promise<string[]> {
-  return (await store.listAlerts({ limit: 10, q })).map(({ facts }) => facts?.title ?? "");
-}
+const search = async ({ store }: Scene, q: string): Promise<string[]> =>
+  (await store.listAlerts({ limit: 10, q })).map(({ facts }) => facts?.title ?? "");
 
 const searches: [string, string, boolean][] = [
   ["a word of the title", "fell", true],
