@@ -100,7 +100,7 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Each wait for a child then ends with an error. */
+/** Kills all children, so each wait for one ends with an error. */
 export function killAll(): void {
   for (const child of running) {
     ending.add(child);

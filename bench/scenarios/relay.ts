@@ -94,7 +94,7 @@ const others = Array.from({ length: 200 }, (_, index) => ({
   to: ["desk"],
 }));
 
-/** As many routes with all kinds of conditions that do not take the alert either. */
+/** The same number of routes, with all kinds of conditions. None of them takes the alert. */
 const richOthers = others.map(({ match: { title }, ...route }, index) => ({
   ...route,
   match: {

@@ -16,7 +16,7 @@ export function createScale(low: number, high: number, from: number, to: number)
 /** A limit that is further away than this many times the values' range would flatten their line. */
 const farThreshold = 2;
 
-/** The range with the limit, unless the limit is too far. `threshold`: within the picture, or above or below it. */
+/** The range that also holds the threshold, unless that is too far away. Also says where it is in the picture. */
 export function rangeWith(low: number, high: number, threshold?: number) {
   if (threshold === undefined) return { low, high };
   const distance = Math.max(low - threshold, threshold - high, 0);

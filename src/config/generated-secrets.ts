@@ -117,8 +117,8 @@ export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName)
 }
 
 /**
- * Passes on the secrets of a hook when another process changes them. A wake saves up to a second. `known`: the secrets
- * of the watched hooks, without those of the configuration.
+ * Passes on the secrets of a hook when another process changes them. Looks each second, and earlier when it is woken.
+ * `known`: the secrets of the watched hooks, without those of the configuration.
  */
 export function followSecrets(
   kept: KeptRecords,

@@ -251,7 +251,7 @@ function inOrder(connection: Connection, response: ServerResponse, answer: () =>
   }
 }
 
-/** The last request was still coming when its answer was chosen to end the connection: the fault is in this request. */
+/** Whether the latest request is still coming and has no answer: the fault is then in this request. */
 function isUnanswered({ latest }: Connection): boolean {
   return latest !== undefined && !latest.req.complete && !latest.headersSent;
 }

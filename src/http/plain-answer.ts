@@ -12,7 +12,7 @@ export function headersOfError({ code, retryAfterMs }: AppError): Record<string,
 
 export const bodyOfError = ({ code, message, hint }: AppError) => ({ error: { code, message, hint } });
 
-/** Adds the spool's alerts to the error, since pages cannot show the others. `spool`: absent where there is none. */
+/** Adds to the error how many alerts wait in the spool, since no page can show them. `spool`: absent without one. */
 export function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
   if (error.code !== "store_unavailable" || !spool?.alerts) return error;
   const waits = `${waitsInSpool(spool.alerts)}: all were answered 202, and are sent when it is back.`;

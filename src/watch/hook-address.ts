@@ -1,9 +1,7 @@
 import type { Secret } from "../core/secret.ts";
 import type { Target } from "./judge-account.ts";
 
-/**
- * Undefined for other addresses. Only the host counts: another program may get proofs from the relay and keep alerts.
- */
+/** The secret in the address of a hook below `place`. Undefined for other hosts, even where they pass on proofs. */
 export function secretInHook(url: string, place: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const given = new URL(url);

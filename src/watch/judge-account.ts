@@ -101,9 +101,9 @@ export interface AccountSight {
   now: number;
 }
 
-/** A service that restarts, or a short failure of the network, is no reason to wake anybody. */
+/** A service that restarts, or a short failure of the network, wakes nobody before this time. */
 const goneAfterMs = 30 * minuteMs;
-/** A rate limit, or a service's maintenance page, is no reason either. */
+/** A rate limit, or a service's maintenance page, wakes nobody before this time. */
 const unclearAfterMs = 60 * minuteMs;
 /** The least number of failures: after a machine has slept, one failure would look like hours. */
 const fewestBlind = 4;

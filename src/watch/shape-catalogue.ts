@@ -195,7 +195,7 @@ export class ShapeCatalogue {
     return kind;
   }
 
-  /** The kind with the most similar shape, if that is similar enough. Between two: the more frequent one. */
+  /** The kind with the most similar shape, if that is similar enough. The more frequent one of two equals. */
   #likest(names: ReadonlySet<string>, hook: string | undefined): Kind | undefined {
     let best: { kind: Kind; likeness: number } | undefined;
     for (const kind of this.#kinds) {

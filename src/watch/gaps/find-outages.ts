@@ -186,7 +186,7 @@ function findRuns(
       if (run.score <= 0 || run.arrivals >= arrivalsThatEnd) end();
       continue;
     }
-    // The past leaves explained crossings out. Here each one counts for the next.
+    // `past` leaves explained crossings out, so each one of this run counts for the next.
     const [before, otherBefore] = [past, otherPast].map((one) => run.silent.get(one) ?? 0) as [number, number];
     const isExplained = model.isExplained(due);
     const chance = isExplained ? model.silence(due, -before, -otherBefore) : model.silence(due, model.ownOf(due), 0);

@@ -9,7 +9,7 @@ const lateMs = 60_000;
 
 /** Reading and routing an alert, or an immediate repeat by its sender, may always take this long. */
 const leastFreshMs = 5 * 60_000;
-/** The share of alerts that may be later than the usual lateness. A small account may have a few. */
+/** The share of alerts that may be later than the usual lateness. `mostOdd` alerts may be in any account. */
 const usualShare = 1 / 300;
 const mostOdd = 2;
 /** The next late alert may come a little later than the latest one. */
