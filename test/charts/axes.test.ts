@@ -40,44 +40,22 @@ describe("the value axis", () => {
 });
 
 describe("the time axis", () => {
-  it("names hours within a day, and the day at midnight", () => {
-    expect(labels(timeTicks(start, start + 24 * hour, 5))).toEqual(["12:00", "18:00", "21 Nov", "06:00", "12:00"]);
-  });
-
-  it("names seconds within a minute or two", () => {
-    expect(labels(timeTicks(start + 500, start + 20_000, 5))).toEqual(["12:00:05", "12:00:10", "12:00:15", "12:00:20"]);
-    expect(labels(timeTicks(start + 7_000, start + 7_000, 5))).toEqual(["12:00:07"]);
-    expect(labels(timeTicks(start, start, 5))).toEqual(["12:00"]);
-  });
-
-  it("names days over a week", () => {
-    expect(labels(timeTicks(start, start + 7 * 24 * hour, 4))).toEqual(["21 Nov", "23 Nov", "25 Nov", "27 Nov"]);
-    expect(labels(timeTicks(start, start + 7 * 24 * hour, 7))).toEqual(
-      [21, 22, 23, 24, 25, 26, 27].map((day) => `${day} Nov`),
-    );
-  });
-
-  it("names the year over many of them", () => {
-    const ticks = labels(timeTicks(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1), 7));
-    expect(ticks.length).toBeGreaterThan(3);
-    for (const label of ticks) expect(label).toMatch(/^\d+ \w{3} 20\d\d$/);
-  });
-
-  it("follows the wall clock of a zone, over an hour that is left out and one that comes twice", () => {
-    const berlin = (from: number, to: number) => timeTicks(from, to, 8, "Europe/Berlin");
-    const spring = berlin(Date.UTC(2026, 2, 28, 20), Date.UTC(2026, 2, 29, 14));
-    expect(labels(spring)).toEqual(["21:00", "29 Mar", "03:00", "06:00", "09:00", "12:00", "15:00"]);
+  const utc = (...date: [number, number, number, number?]) => Date.UTC(...date);
+  it.each<[string, ...Parameters<typeof timeTicks>]>([
+    ["hours within a day, and the day at midnight", start, start + 24 * hour, 5],
+    ["seconds within a minute or two", start + 500, start + 20_000, 5],
+    ["a second alone", start + 7_000, start + 7_000, 5],
+    ["a minute alone", start, start, 5],
+    ["days over a week", start, start + 7 * 24 * hour, 4],
+    ["each day of a week", start, start + 7 * 24 * hour, 7],
+    ["the year over many of them", utc(2020, 0, 1), utc(2026, 0, 1), 7],
     // Six hours by the clock from midnight on, five by the sun.
-    expect((spring[3]?.value ?? 0) - (spring[1]?.value ?? 0)).toBe(5 * hour);
-    const autumn = berlin(Date.UTC(2026, 9, 24, 20), Date.UTC(2026, 9, 25, 14));
-    expect(labels(autumn)).toContain("25 Oct");
-    expect(new Set(autumn.map(({ value }) => value)).size).toBe(autumn.length);
-  });
-
-  it("stands on the quarters of a zone that is 5 h 45 min ahead", () => {
-    const ticks = timeTicks(start, start + 3 * hour, 4, "Asia/Kathmandu");
-    expect(labels(ticks)).toEqual(["18:00", "19:00", "20:00"]);
-    expect(ticks[0]?.value).toBe(start + 15 * 60_000);
+    ["the wall clock over an hour that is left out", utc(2026, 2, 28, 20), utc(2026, 2, 29, 14), 8, "Europe/Berlin"],
+    ["the wall clock over one that comes twice", utc(2026, 9, 24, 20), utc(2026, 9, 25, 14), 8, "Europe/Berlin"],
+    ["the quarters of a zone that is 5 h 45 min ahead", start, start + 3 * hour, 4, "Asia/Kathmandu"],
+  ])("names %s", (_what, ...asked) => {
+    const ticks = timeTicks(...asked).map(({ value, label }) => `${new Date(value).toISOString()} ${label}`);
+    expect(`\n${ticks.join("\n")}\n`).toMatchSnapshot();
   });
 
   it("takes a zone that nobody knows for UTC", () => {

@@ -2,45 +2,42 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { bytesOf, translate } from "./describe-facts.ts";
+import { bytesOf, describeFacts, translate } from "./describe-facts.ts";
 
 const titles = (value: unknown) => translate(value).map(({ facts }) => facts.title);
-const notes = (value: unknown) => translate(value).flatMap(({ facts }) => facts.notes);
 const count = (value: unknown) => readRequest(bytesOf(value)).countAlerts();
 
 describe("a batch", () => {
-  it("is a list of objects, one alert each in their order", () => {
-    expect(titles([{ title: "first" }, { title: "second" }])).toEqual(["first", "second"]);
-  });
+  const two = [{ title: "first" }, { title: "second" }];
+  const list = JSON.stringify(two);
+  const envelope = { title: "[FIRING:2] group", message: "all of it" };
+  const ownWord = {
+    commonLabels: { chain: "eth", severity: "warning" },
+    commonAnnotations: { description: "for all" },
+    ...{ externalURL: "https://am.example.com", groupKey: "g", receiver: "ops" },
+    alerts: [{ labels: { alertname: "A", severity: "critical" } }, { labels: { alertname: "B" }, receiver: "own" }],
+  };
 
-  it("is the alerts of an envelope, whatever stands around it", () => {
-    expect(titles('\ufeff\n {"version":"4","alerts" : [{"title":"a"},{"title":"b"}]}')).toEqual(["a", "b"]);
-  });
-
-  it("is found in a form's payload and in a JSON string too", () => {
-    const list = JSON.stringify([{ title: "a" }, { title: "b" }]);
-    expect(titles(`payload=${encodeURIComponent(list)}&x=1`)).toEqual(["a", "b"]);
-    expect(titles(JSON.stringify(list))).toEqual(["a", "b"]);
-  });
-
-  it("hands each alert what the envelope says for all, and the alert's own word wins", () => {
-    const [first, second] = translate({
-      commonLabels: { chain: "eth", severity: "warning" },
-      commonAnnotations: { description: "for all" },
-      externalURL: "https://am.example.com",
-      groupKey: "g",
-      receiver: "ops",
-      alerts: [{ labels: { alertname: "A", severity: "critical" } }, { labels: { alertname: "B" }, receiver: "own" }],
-    });
-    expect(first?.facts).toMatchObject({ title: "A", severity: "critical", chain: "eth", text: "for all" });
-    expect(first?.payload).toMatchObject({
-      receiver: "ops",
-      groupKey: "g",
-      externalURL: "https://am.example.com",
-    });
-    expect(second?.facts).toMatchObject({ title: "B", severity: "warning", link: "https://am.example.com" });
-    expect(second?.payload).toMatchObject({ receiver: "own" });
-    expect(first?.facts.alertKey).not.toBe(second?.facts.alertKey);
+  it.each<[string, unknown]>([
+    ["a list of objects, one alert each in their order", two],
+    ["the alerts of an envelope", '\ufeff\n {"version":"4","alerts" : [{"title":"a"},{"title":"b"}]}'],
+    ["a form's payload", `payload=${encodeURIComponent(list)}&x=1`],
+    ["a JSON string", JSON.stringify(list)],
+    ["what the envelope says for all, where an alert does not say it itself", ownWord],
+    [
+      "the group's title for an alert that has none",
+      { ...envelope, alerts: [{ labels: { alertname: "A" } }, { status: "firing" }] },
+    ],
+    ["no empty list", []],
+    ["no envelope without alerts", { title: "x", alerts: [] }],
+    ["no list of other things", [{ title: "x" }, 5]],
+    ["no object that speaks of alerts", { title: "see", tags: ["alerts"] }],
+    ["no object that has a word for them", { title: "see", alerts: "two" }],
+  ])("is %s", (_what, body) => {
+    const all = translate(body);
+    expect(count(body)).toBe(all.length);
+    const told = all.map(({ facts, payload }) => `${describeFacts(facts)}payload: ${JSON.stringify(payload)}`);
+    expect(`\n${told.join("\n")}\n`).toMatchSnapshot();
   });
 
   it("gives each of many alerts the group's labels whole and its long text cut, and says so", () => {
@@ -52,9 +49,8 @@ describe("a batch", () => {
     expect(all[999]?.facts).toMatchObject({ title: "TVL fell", severity: "critical" });
     expect(all[999]?.payload).toMatchObject({ labels: { ...commonLabels, pool: "p999" } });
     expect(all[999]?.facts.text).toMatch(/^word word .*…$/);
-    expect(all[999]?.facts.notes).toEqual([
-      "what the request says for all its alerts is cut here (1 shortened); the raw body has it",
-    ]);
+    const note = "what the request says for all its alerts is cut here (1 shortened); the raw body has it";
+    expect(all[999]?.facts.notes).toEqual([note]);
     const [first] = translate({ commonAnnotations, commonLabels, alerts: [alerts[0]] });
     expect(first?.facts.text).toHaveLength(20_000);
   });
@@ -64,26 +60,8 @@ describe("a batch", () => {
     const [only] = translate({ commonLabels, alerts: [{ title: "a" }] });
     const { labels } = (only?.payload ?? { labels: {} }) as { labels: object };
     expect(Object.keys(labels)).toHaveLength(100);
-    expect(only?.facts.notes[0]).toBe(
-      "what the request says for all its alerts is cut here (9,900 left out); the raw body has it",
-    );
-  });
-
-  it("lends the group's title only to an alert that has none", () => {
-    const envelope = { title: "[FIRING:2] group", message: "all of it" };
-    expect(titles({ ...envelope, alerts: [{ labels: { alertname: "A" } }, { status: "firing" }] })).toEqual([
-      "A",
-      "[FIRING:2] group",
-    ]);
-  });
-
-  it.each([
-    ["an empty list", [], "the list of alerts is empty"],
-    ["an envelope without alerts", { title: "x", alerts: [] }, "the list of alerts is empty"],
-    ["a list of other things", [{ title: "x" }, 5], "the list holds more than objects, so it is sent as one alert"],
-  ])("is not %s", (_, body, note) => {
-    expect(count(body)).toBe(1);
-    expect(notes(body)).toContain(note);
+    const note = "what the request says for all its alerts is cut here (9,900 left out); the raw body has it";
+    expect(only?.facts.notes[0]).toBe(note);
   });
 
   it("holds 1,000 alerts; one more are sent as one that says how many there are", () => {
@@ -99,11 +77,6 @@ describe("a batch", () => {
     const wide = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`key${index}`, index]));
     const list = Array.from({ length: 500 }, (_, index) => ({ title: `n${index}`, ...wide }));
     expect(titles({ alerts: list })).toHaveLength(500);
-  });
-
-  it("does not make two alerts of one object that happens to speak of alerts", () => {
-    expect(count({ title: "see", tags: ["alerts"] })).toBe(1);
-    expect(count({ title: "see", alerts: "two" })).toBe(1);
   });
 
   it("is counted as it is translated, for any body and header", () => {
