@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
-import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelType, DeliveryPurpose, Outcome } from "../../src/core/delivery.ts";
 import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationStatus } from "../../src/core/destination-status.ts";
@@ -57,6 +56,7 @@ export function later<T>(): { promise: Promise<T>; settle(value: T): void } {
 
 /** A channel that answers by script; without one everything is sent. */
 export interface ScriptedChannel extends Channel {
+  clock: TestClock;
   calls: Call[];
   /** The texts of its calls, whether each is marked as a possible repeat, and whether each is silent. */
   readonly texts: string[];
@@ -76,7 +76,11 @@ export interface ScriptedChannel extends Channel {
   probed: { at: number; recipient: string; outcome: Outcome }[];
 }
 
-export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit = type === "telegram"): ScriptedChannel {
+export function createScriptedChannel(
+  type: ChannelType,
+  clock: TestClock,
+  canEdit = type === "telegram",
+): ScriptedChannel {
   let lastRef = 0;
   async function answer(call: Call): Promise<Outcome> {
     channel.calls.push(call);
@@ -95,6 +99,7 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
     context,
   });
   const channel: ScriptedChannel = {
+    clock,
     type,
     can: { ...vendorOf(type).can, edits: canEdit },
     calls: [],

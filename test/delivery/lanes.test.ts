@@ -1,124 +1,100 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
+import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { RelayView } from "../../src/core/ports/relays.ts";
 import { takeLane } from "../support/lane.ts";
 import {
-  type Call,
   type EngineFixture,
   later,
   type Named,
   ntfyTo,
   outcomesOf,
+  type Step,
   startFixture,
   telegramTo,
 } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
+import { fails, next, onChannel, tellScenes } from "./tell-scene.ts";
 
 const bot = "account:telegram:7";
 const hookGroup = "destination:hook";
 const longText = "word ".repeat(1_800);
 
-/** A call without an answer, which says when it was ended, and with which words. */
-function untilEnded(fixture: EngineFixture) {
-  const ended = { at: 0, why: "" };
-  const call = ({ context: { signal } }: Call) =>
-    new Promise<Outcome>((resolve) =>
-      signal.addEventListener("abort", () => {
-        Object.assign(ended, { at: fixture.clock.now(), why: signal.reason.message });
-        resolve({ kind: "ambiguous", reason: "no_answer", detail: "ended" });
-      }),
-    );
-  return { ended, call };
-}
+const start = Date.UTC(2026, 10, 21, 12);
+/** The next call gets no answer until it is ended, and says when that was, and with which words. */
+const untilEnded: Step = ({ channels, clock }) =>
+  void channels.chat?.script.push(({ context: { signal } }) => {
+    const { promise, settle } = later<Outcome>();
+    signal.addEventListener("abort", () => {
+      const detail = `ended after ${(clock.now() - start) / second} s: ${signal.reason.message}`;
+      settle({ kind: "ambiguous", reason: "no_answer", detail });
+    });
+    return promise;
+  });
+const take =
+  (group: string): Step =>
+  async ({ store }) =>
+    void (await takeLane(store, group));
+const look: Step = ({ engine }) => void engine.lookForLanes();
+const tryOwn: Step = ({ engine }) => engine.tryNow("hook").catch(({ code }) => code);
+const takeAndClaim: Step = async ({ store, clock, accept }) => {
+  const lane = await takeLane(store, bot);
+  await accept();
+  const [due] = await store.listDue("chat", clock.now(), 1);
+  await store.claimDeliveries(lane, { token: "theirs", deliverySeqs: [due?.seq ?? 0], leaseMs: minute }, []);
+};
+const [chat, full, hook] = [telegramTo("chat"), telegramTo("chat", { detail: "full" }), ntfyTo("hook")];
 
 describe("a lane group that another relay takes", () => {
-  it("is left at its next write: nothing is sent, and what the other has claimed is not touched", async () => {
-    const { accept, store, clock, chat, states } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    const lane = await takeLane(store, bot);
-    const id = await accept();
-    const [due] = await store.listDue("chat", clock.now(), 1);
-    await store.claimDeliveries(lane, { token: "theirs", deliverySeqs: [due?.seq ?? 0], leaseMs: minute }, []);
-    await clock.advance(5 * second);
-    expect(chat.calls).toHaveLength(0);
-    // The other groups go on.
-    expect(await states(id)).toEqual({ chat: "sending", hook: "sent" });
-  });
-
-  it("is run no more by who only learns of it when its lease is renewed", async () => {
-    const { store, clock, failing, engine, own } = await startFixture([ntfyTo("hook")]);
-    await takeLane(store, hookGroup);
-    await clock.advance(9 * second);
-    failing.add("acquireLanes");
-    await clock.advance(20 * second);
-    await expect(engine.tryNow("hook")).rejects.toMatchObject({ code: "conflict" });
-    expect(own().health).toBe("ok");
-    failing.clear();
-    engine.lookForLanes();
-    await clock.settle();
-    expect(await engine.tryNow("hook")).toMatchObject({ kind: "probed" });
-  });
-
-  it("gets no further part of a message", async () => {
-    const { store, clock, chat, states, play } = await startFixture([telegramTo("chat", { detail: "full" })]);
-    const [id = ""] = await play({ text: longText }, 0);
-    await takeLane(store, bot);
-    await clock.advance(9 * second);
-    expect(chat.calls).toHaveLength(1);
-    expect(await states(id)).toEqual({ chat: "sending" });
-  });
-
-  it("is asked for again until what former holders have left could be settled", async () => {
-    const { store, clock, failing, states, play } = await startFixture([ntfyTo("hook")]);
-    await takeLane(store, hookGroup);
-    failing.add("listAbandoned");
-    const [id = ""] = await play(15 * second, {});
-    expect(await states(id)).toEqual({ hook: "queued" });
-    failing.clear();
-    await clock.advance(10 * second);
-    expect(await states(id)).toEqual({ hook: "sent" });
-  });
-
-  it("is asked for again, and what was under way then counts as perhaps sent", async () => {
-    const { fixture, store, clock, chat, states, play } = await startFixture([telegramTo("chat")]);
-    const { ended, call } = untilEnded(fixture);
-    chat.script.push(call);
-    const [id = ""] = await play({}, 0);
-    await takeLane(store, bot);
-    await clock.advance(2 * minute);
-    expect(chat.repeats).toEqual([false, true]);
-    expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "ambiguous", "sent"]);
-    expect(ended.why).toBe("another relay took the destination over");
-    expect(await states(id)).toEqual({ chat: "sent" });
-  });
+  tellScenes(
+    [chat, hook],
+    [["is left at its next write, and what the other has claimed is not touched", [takeAndClaim, 5_000]]],
+  );
+  tellScenes(
+    [hook],
+    [
+      [
+        "is run no more by who only learns of it when its lease is renewed",
+        [take(hookGroup), 9_000, fails("acquireLanes"), 20_000, tryOwn, fails(), look, 0, tryOwn],
+      ],
+      [
+        "is asked for again until what former holders have left could be settled",
+        [take(hookGroup), fails("listAbandoned"), 15_000, {}, 2_000, fails(), 10_000],
+      ],
+    ],
+  );
+  tellScenes([full], [["gets no further part of a message", [{ text: longText }, 0, take(bot), 9_000]]]);
+  tellScenes([chat], [["counts what was under way as perhaps sent", [untilEnded, {}, 0, take(bot), 2 * minute]]]);
 });
 
 describe("the lane groups of a relay", () => {
-  it("are kept over a time in which the store takes nothing", async () => {
-    const { failing, states, play } = await startFixture([telegramTo("chat")]);
-    failing.add("renewLanes");
-    const [id = ""] = await play(minute, {}, second);
-    expect(await states(id)).toEqual({ chat: "sent" });
+  const hangs = onChannel("hook", (channel) => {
+    channel.always = () => new Promise(() => {});
   });
-
-  it("remember a destination that has the name of an account", async () => {
-    const fixture = await startFixture([telegramTo("chat"), ntfyTo(bot), ntfyTo("hook")]);
-    await fixture.meet(bot, kicked);
-    await fixture.restart();
-    const states = fixture.engine.statuses().map(({ own, account }) => `${own.health} ${account?.health}`);
-    expect(states).toEqual(["ok ok", "dead undefined", "ok undefined"]);
-  });
-
-  it("give a call its time, however long that is, before they count it as abandoned", async () => {
-    const fixture = await startFixture([ntfyTo("hook")], (settings) => {
-      settings.sendTimeoutMs = 5 * minute;
-    });
-    fixture.hook.always = () => new Promise(() => {});
-    const [id = ""] = await fixture.play({}, 5 * minute);
-    expect(await outcomesOf(fixture, id)).toEqual([]);
-    await fixture.clock.advance(10 * second);
-    expect(await outcomesOf(fixture, id)).toEqual(["ambiguous"]);
-    expect((await fixture.detail(id)).deliveries[0]?.attempts[0]?.reason).toBe("no_answer");
-  });
+  const slowly = (settings: DeliverySettings) => {
+    settings.sendTimeoutMs = 5 * minute;
+  };
+  tellScenes(
+    [chat],
+    [["are kept over a time in which the store takes nothing", [fails("renewLanes"), minute, {}, second]]],
+  );
+  tellScenes(
+    [chat, ntfyTo(bot), hook],
+    [
+      [
+        "remember a destination that has the name of an account",
+        [next(bot, kicked), [{}, { to: [bot] }], 5_000, "restart"],
+      ],
+    ],
+  );
+  tellScenes(
+    [hook],
+    [
+      ["give a call its time, however long that is", [hangs, {}, 5 * minute]],
+      ["count it as abandoned behind that", [hangs, {}, 5 * minute, 10_000]],
+    ],
+    slowly,
+  );
 });
 
 type Shared = [others?: () => Partial<RelayView>[], own?: Partial<RelayView>];
@@ -151,32 +127,37 @@ const runsOf = ({ engine }: EngineFixture) => engine.laneTurns().map(({ destinat
 const releasedBy = ({ storeCalls }: EngineFixture) => storeCalls.get("releaseLanes") ?? 0;
 
 describe("a relay that shares its store", () => {
-  it("leaves its lanes before their lease ends when it cannot renew it, and ends the call under way", async () => {
-    const { fixture, clock, failing } = await startShared([telegramTo("chat")]);
-    const { ended, call } = untilEnded(fixture);
-    fixture.chat.script.push(call);
-    const startedAt = clock.now();
-    failing.add("renewLanes");
-    await fixture.accept();
-    await clock.advance(20 * second);
-    expect(ended.at - startedAt).toBeGreaterThan(10 * second);
-    expect(ended.at - startedAt).toBeLessThan(15 * second);
-    const asked = expect(fixture.engine.tryNow("chat")).rejects.toMatchObject({ code: "conflict" });
-    await clock.advance(11 * second);
-    await asked;
-  });
-
-  it("makes no call after it has stood still for longer than its lease", async () => {
-    const fixture = await startShared([telegramTo("chat", { detail: "full" })]);
-    fixture.chat.script.push(async () => {
+  const share: Step = (fixture) => shareStore(fixture);
+  const standsStill = onChannel("chat", ({ script, clock }) =>
+    script.push(async () => {
       // Between two parts of a message, whatever would wake first.
-      fixture.failing.add("renewLanes");
-      await fixture.clock.set(40 * second);
+      await clock.set(40 * second);
       return { kind: "sent", ref: "1" };
-    });
-    await fixture.play({ text: longText }, 30 * second);
-    expect(fixture.chat.calls).toHaveLength(1);
-  });
+    }),
+  );
+  const askChat: Step = async ({ engine, clock }) => {
+    const asked = engine.tryNow("chat").catch(({ code }) => code);
+    await clock.advance(11_000);
+    return asked;
+  };
+  tellScenes(
+    [chat],
+    [
+      [
+        "leaves its lanes before their lease ends when it cannot renew it, and ends the call under way",
+        [share, untilEnded, fails("renewLanes"), {}, 20_000, askChat],
+      ],
+    ],
+  );
+  tellScenes(
+    [full],
+    [
+      [
+        "makes no call after it has stood still for longer than its lease",
+        [share, standsStill, fails("renewLanes"), { text: longText }, 30_000],
+      ],
+    ],
+  );
 
   it("is told so by the question before a call leaves, behind all that the call had to wait for", async () => {
     const fixture = await startShared([telegramTo("chat")]);
