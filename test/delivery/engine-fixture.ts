@@ -313,6 +313,7 @@ export async function startFixture<N extends string>(
   const storeCalls = new Map<keyof Store, number>();
   const quietHours: EngineFixture["quietHours"] = {};
   let life = 0;
+  let answer = () => {};
   const start = () => {
     const ownLife = life;
     return Engine.start({
@@ -375,7 +376,6 @@ export async function startFixture<N extends string>(
     async play(...steps) {
       const ids: string[] = [];
       const first = channelOf(fixture, destinations[0]?.name ?? "");
-      let answer = () => {};
       for (const step of steps) {
         if (typeof step === "number") await (step < 3_600_000 ? clock.advance(step) : clock.jump(step));
         else if (step === "hang") answer = first.hang();

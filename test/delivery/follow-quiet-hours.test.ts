@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { mailTo, type Named, type Step, telegramTo } from "./engine-fixture.ts";
 import { hour, lost, minute } from "./outcomes.ts";
-import { always, many, type Scene, tellScenes } from "./tell-scene.ts";
+import { always, many, type Scene, tellScenesOf } from "./tell-scene.ts";
 
 /** They begin with the scene, and end eight hours later. */
 const until = Date.UTC(2026, 10, 21, 20);
@@ -39,45 +39,38 @@ const releaseOf =
       ({ code }) => code,
     );
   };
-const tellNights = (destinations: Named<string>[], scenes: Scene[]) =>
-  tellScenes(
-    destinations,
-    scenes.map(([what, steps]): Scene => [what, [begin, ...steps]]),
-  );
+const tellNights = (destinations: Named<string>[]) => (scenes: Scene[]) =>
+  tellScenesOf(destinations)(scenes.map(([what, steps]): Scene => [what, [begin, ...steps]]));
 
 describe("a restart with other quiet hours", () => {
   const criticalGoes = (_name: string, { severity }: { severity: string }) =>
     severity === "critical" ? undefined : find(until)();
-  tellNights(
-    [chat],
+  tellNights([chat])([
+    ["sends what is held no more at once, as the summary, and says why", [hold, hold, hold, restartWith()]],
     [
-      ["sends what is held no more at once, as the summary, and says why", [hold, hold, hold, restartWith()]],
+      "holds what it still holds until the new end, earlier or later",
+      [hold, hold, restartWith(find(until - hour)), restartWith(find(until + hour)), 8 * hour, minute, hour, minute],
+    ],
+    ["says why it holds what it still holds", [hold, restartWith(find(until - hour))]],
+    [
+      "lets go only of what the new ones let through",
+      [[{ severity: "critical" }, held], hold, restartWith(criticalGoes)],
+    ],
+    [
+      "changes nothing while they are as before, and lets go of as many as were held",
       [
-        "holds what it still holds until the new end, earlier or later",
-        [hold, hold, restartWith(find(until - hour)), restartWith(find(until + hour)), 8 * hour, minute, hour, minute],
-      ],
-      ["says why it holds what it still holds", [hold, restartWith(find(until - hour))]],
-      [
-        "lets go only of what the new ones let through",
-        [[{ severity: "critical" }, held], hold, restartWith(criticalGoes)],
-      ],
-      [
-        "changes nothing while they are as before, and lets go of as many as were held",
-        [
-          ...([
-            many(401, held),
-            restartWith(find(until)),
-            ({ storeCalls }) => [...storeCalls.keys()].includes("rescheduleHeld"),
-          ] as Step[]),
-          ...[restartWith(), 10_000],
-        ],
+        ...([
+          many(401, held),
+          restartWith(find(until)),
+          ({ storeCalls }) => [...storeCalls.keys()].includes("rescheduleHeld"),
+        ] as Step[]),
+        ...[restartWith(), 10_000],
       ],
     ],
-  );
-  tellNights(
-    [asks],
-    [["leaves what is held since nobody knows whether it arrived", [lost, {}, 5_000, restartWith(), minute]]],
-  );
+  ]);
+  tellNights([asks])([
+    ["leaves what is held since nobody knows whether it arrived", [lost, {}, 5_000, restartWith(), minute]],
+  ]);
 });
 
 describe("what became due in quiet hours in its group", () => {
@@ -91,18 +84,15 @@ describe("what became due in quiet hours in its group", () => {
   const group = ["a", "b"].map((alertKey): Step => [{ alertKey }, { to: ["chat"], planned }]);
   const refuses = always("chat", { kind: "retry", reason: "connect_failed", detail: "no" });
   const release = releaseOf([chat, phone]);
-  tellNights(
-    [chat, phone],
+  tellNights([chat, phone])([
     [
-      [
-        "waits for their end, and its fallback as long behind it",
-        [...group, 2 * minute, refuses, 8 * hour - 2 * minute, 9 * minute, 2 * minute],
-      ],
-      ["follows a restart without quiet hours", [...group, 2 * minute, restartWith(), 1_000]],
-      ["follows the release of its destination", [...group, 2 * minute, release(), 1_000]],
-      ["goes out alone where a person releases it before", [...group, release({ alerts: [1] }), 1_000]],
+      "waits for their end, and its fallback as long behind it",
+      [...group, 2 * minute, refuses, 8 * hour - 2 * minute, 9 * minute, 2 * minute],
     ],
-  );
+    ["follows a restart without quiet hours", [...group, 2 * minute, restartWith(), 1_000]],
+    ["follows the release of its destination", [...group, 2 * minute, release(), 1_000]],
+    ["goes out alone where a person releases it before", [...group, release({ alerts: [1] }), 1_000]],
+  ]);
 });
 
 describe.each([
@@ -112,38 +102,28 @@ describe.each([
   { from: "22:00", to: "07:00" },
 ])("in quiet hours from $from to $to", (hours) => {
   const quiet = telegramTo("chat", { quietHours: { ...hours, except: [] } });
-  tellNights(
-    [quiet],
-    [["the summary names those in which its alerts came, and no others", [hold, hold, 8 * hour, minute]]],
-  );
+  tellNights([quiet])([
+    ["the summary names those in which its alerts came, and no others", [hold, hold, 8 * hour, minute]],
+  ]);
 });
 
 describe("releasing what is held", () => {
   const [release, releaseAsking] = [releaseOf([chat, mail]), releaseOf([asks])];
-  tellNights(
-    [chat, mail],
+  tellNights([chat, mail])([
+    ["sends one summary for each destination, at once, and once", [hold, hold, release(), release(), 1_000, release()]],
     [
-      [
-        "sends one summary for each destination, at once, and once",
-        [hold, hold, release(), release(), 1_000, release()],
-      ],
-      [
-        "sends only to the destination named, or only the alerts named",
-        [hold, hold, release({ destination: "mail" }), release({ alerts: [1, 1] }), 1_000],
-      ],
-      [
-        "says that there is no such alert or destination",
-        [hold, release({ destination: "desk" }), release({ alerts: [9] })],
-      ],
+      "sends only to the destination named, or only the alerts named",
+      [hold, hold, release({ destination: "mail" }), release({ alerts: [1, 1] }), 1_000],
     ],
-  );
-  tellNights(
-    [asks],
     [
-      [
-        "repeats what may have arrived only where its alert is named, and marks it",
-        [lost, {}, 5_000, 25 * hour, releaseAsking(), releaseAsking({ alerts: [1] }), minute],
-      ],
+      "says that there is no such alert or destination",
+      [hold, release({ destination: "desk" }), release({ alerts: [9] })],
     ],
-  );
+  ]);
+  tellNights([asks])([
+    [
+      "repeats what may have arrived only where its alert is named, and marks it",
+      [lost, {}, 5_000, 25 * hour, releaseAsking(), releaseAsking({ alerts: [1] }), minute],
+    ],
+  ]);
 });

@@ -4,6 +4,7 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { later, mailTo, type Step, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
+import { claims, tellScenesOf } from "./tell-scene.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
@@ -183,63 +184,42 @@ it("rings for nothing that was claimed by a commit that hung, where its end was 
 });
 
 describe("a digest", () => {
-  const startOver = (digestOver: number) => start(telegramTo("out", { digestOver }));
-  type Scene = Awaited<ReturnType<typeof start>>;
-  const acceptEach = async ({ accept }: Scene, facts: Partial<AlertFacts>, keys = ["a", "b", "c"], options = {}) => {
-    for (const alertKey of keys) await accept({ ...facts, alertKey }, options);
-  };
-
-  it("that tells an end took along what was unsent of its key", async () => {
-    const scene = await startOver(2);
-    const { play, out } = scene;
-    await play(lost, key, second);
-    await acceptEach(scene, key);
-    await play(over, 2 * minute);
-    expect(out.silences.filter((isSilent) => !isSilent).length).toBeLessThan(4);
-    expect(out.texts.at(-1)).toMatch(/Over|over/);
-  });
+  const each = (facts: Partial<AlertFacts>, options = {}) =>
+    [..."abc"].map((alertKey): Step => [{ ...facts, alertKey }, options]);
+  const before = { receivedAt: Date.UTC(2026, 10, 21, 11, 59, 59) };
+  tellScenesOf([telegramTo("out", { digestOver: 2 })])([
+    [
+      "that tells an end took along what was unsent of its key",
+      [claims, lost, key, second, ...each(key), over, 2 * minute],
+    ],
+    [
+      "takes along the ends that wait for a retry",
+      [
+        ...[claims, lost, lost, lost, ...each(over).flatMap((one) => [one, 2 * second])],
+        ...["hang" as const, other, second, ...each(key, before), "answer" as const, 2 * minute],
+      ],
+    ],
+  ]);
+  tellScenesOf([webhookTo("out")])([
+    [
+      "or an end to a program is not told behind the next beginning",
+      [claims, key, second, refused, refused, over, 0, key, 2 * minute],
+    ],
+  ]);
 
   it("rings for nothing that was over before its turn came", async () => {
-    const scene = await startOver(3);
-    const { out, clock, play } = scene;
+    const { out, play } = await start(telegramTo("out", { digestOver: 3 }));
     const answer = out.hang();
-    await play({ ...key, alertKey: "other" }, 100);
-    await acceptEach(scene, key);
-    await clock.advance(2 * second);
-    await acceptEach(scene, over);
+    await play(other, 100, ...each(key), 2 * second, ...each(over));
     const answerNext = out.hang();
     answer();
-    await clock.advance(2 * second);
     // The last of these has not ended.
-    await acceptEach(scene, key);
-    await acceptEach(scene, over, ["a", "b"]);
+    await play(2 * second, ...each(key), ...each(over).slice(0, 2));
     answerNext({ kind: "sent", ref: "2" });
-    await clock.advance(minute);
+    await play(minute);
     expect(out.silences).toEqual([false, true, false]);
     expect(out.texts[1]).toContain("3 critical, 3 resolved");
   });
-
-  it("takes along the ends that wait for a retry", async () => {
-    const scene = await startOver(2);
-    const { out, clock, play } = scene;
-    const at = clock.now();
-    out.script.push(lost, lost, lost);
-    for (const alertKey of ["a", "b", "c"]) {
-      await play({ ...over, alertKey }, 2 * second);
-    }
-    const answer = out.hang();
-    await play({ ...key, alertKey: "other" }, second);
-    await acceptEach(scene, key, undefined, { receivedAt: at - second });
-    answer();
-    await clock.advance(2 * minute);
-    expect(out.silences).toEqual([true, true, true, false, true]);
-  });
-});
-
-it("an end to a program is not told behind the next beginning", async () => {
-  const { play, ends } = await start(webhookTo("out"));
-  await play(key, second, refused, refused, over, 0, key, 2 * minute);
-  expect(ends().at(-1)).toBe(false);
 });
 
 it("a program whose first call about each of many alerts fails gets all, each end behind its beginning", async () => {

@@ -4,7 +4,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { anAlert } from "../support/facts.ts";
 import { mailTo, type Named, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, lost, minute, refused, refusedRecipient } from "./outcomes.ts";
-import { always, fails, many, next, onChannel, probes, type Scene, tellScenes, tryNow } from "./tell-scene.ts";
+import { always, fails, many, next, onChannel, probes, type Scene, tellScenesOf, tryNow } from "./tell-scene.ts";
 
 const refusedMessage = { ...kicked, scope: "message", reason: "message_refused", detail: "550 spam" } as const;
 const sent = { kind: "sent" } as const;
@@ -41,143 +41,119 @@ const killBehindNotice: Step = async ({ unanswered, play }) => {
 };
 
 describe("notices of a chat to a hook", () => {
-  tellScenes(
-    [chat, hook],
+  tellScenesOf([chat, hook])([
     [
+      "come in one pair while it flaps",
+      [1, 2, 3].flatMap(() => [next("chat", ...Array(6).fill(refused)), many(6, to("chat")), 2.5 * minute]),
+    ],
+    [
+      "wait on the page until there is somebody to notify",
+      [always("chat", kicked), always("hook", refused), many(6), 20_000, always("hook"), 2 * minute],
+    ],
+    [
+      "say when it works again how long it took, and what is left to do",
       [
-        "come in one pair while it flaps",
-        [1, 2, 3].flatMap(() => [next("chat", ...Array(6).fill(refused)), many(6, to("chat")), 2.5 * minute]),
-      ],
-      [
-        "wait on the page until there is somebody to notify",
-        [always("chat", kicked), always("hook", refused), many(6), 20_000, always("hook"), 2 * minute],
-      ],
-      [
-        "say when it works again how long it took, and what is left to do",
-        [
-          kicked,
-          [{ title: "Pool drained" }, to("chat")],
-          10_000,
-          82 * minute,
-          10_000,
-          probes("chat", sent),
-          tryNow("chat"),
-          5_000,
-        ],
-      ],
-      [
-        "are told once by a relay that is killed right behind them",
-        [kicked, toChat, killBehindNotice, probes("chat", sent), tryNow("chat"), killBehindNotice],
-      ],
-      [
-        "wait while health cannot be saved",
-        [fails("saveStatus", "recordNotice"), kicked, toChat, 10_000, fails(), 2_000, "restart", minute],
-      ],
-      [
-        "are not of a refused message where it has no other",
-        [next("chat", refusedMessage, refusedMessage), toChat, minute],
+        kicked,
+        [{ title: "Pool drained" }, to("chat")],
+        10_000,
+        82 * minute,
+        10_000,
+        probes("chat", sent),
+        tryNow("chat"),
+        5_000,
       ],
     ],
-  );
-  tellScenes(
-    [telegramTo("chat", { onAmbiguous: "hold" }), hook],
     [
-      ["ask about an alert that is held since nobody knows whether it arrived", [lost, toChat, 5_000]],
+      "are told once by a relay that is killed right behind them",
+      [kicked, toChat, killBehindNotice, probes("chat", sent), tryNow("chat"), killBehindNotice],
+    ],
+    [
+      "wait while health cannot be saved",
+      [fails("saveStatus", "recordNotice"), kicked, toChat, 10_000, fails(), 2_000, "restart", minute],
+    ],
+    [
+      "are not of a refused message where it has no other",
+      [next("chat", refusedMessage, refusedMessage), toChat, minute],
+    ],
+  ]);
+  tellScenesOf([telegramTo("chat", { onAmbiguous: "hold" }), hook])([
+    ["ask about an alert that is held since nobody knows whether it arrived", [lost, toChat, 5_000]],
+    [
+      "ask about it when the hook works again, if it did not just then",
       [
-        "ask about it when the hook works again, if it did not just then",
-        [
-          always("hook", refused),
-          many(6, to("hook")),
-          20_000,
-          lost,
-          [{ title: "Perhaps" }, to("chat")],
-          minute,
-          always("hook"),
-          5 * minute,
-        ],
+        always("hook", refused),
+        many(6, to("hook")),
+        20_000,
+        lost,
+        [{ title: "Perhaps" }, to("chat")],
+        minute,
+        always("hook"),
+        5 * minute,
       ],
     ],
-  );
-  tellScenes(
-    [chat],
+  ]);
+  tellScenesOf([chat])([
     [
-      [
-        "reach its readers themselves where there is nobody else",
-        [refusedMessage, refusedMessage, {}, 10_000, ({ engine }) => [...engine.figures.refusedMessages]],
-      ],
+      "reach its readers themselves where there is nobody else",
+      [refusedMessage, refusedMessage, {}, 10_000, ({ engine }) => [...engine.figures.refusedMessages]],
     ],
-  );
+  ]);
 });
 
 describe("notices", () => {
-  tellScenes(
-    [chat, ntfyTo("down"), hook],
+  tellScenesOf([chat, ntfyTo("down"), hook])([
     [
+      "say in plain words what is wrong and what to do, and lead there",
       [
-        "say in plain words what is wrong and what to do, and lead there",
+        kicked,
+        always("down", { ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" }),
+        many(6, to("chat", "down")),
+        minute,
+      ],
+    ],
+  ]);
+  tellScenesOf([chat, other, hook])([
+    [
+      "reach somebody within a minute although the one that seemed well hangs",
+      [hangs("other"), kicked, toChat, minute],
+    ],
+  ]);
+  tellScenesOf([other, hook])([
+    [
+      "do not say that it works again because its address takes connections",
+      [probes("other", sent), gone, [{}, to("other")], 5_000, 25 * hour, 10_000, [{}, to("other")], 5_000],
+    ],
+  ]);
+  tellScenesOf([mailTo("mail", ["risk@example.com"]), chat])([
+    [
+      "are sent elsewhere of an alert that was refused while its destination works, and then count for ten minutes",
+      [always("mail", refusedRecipient), drained, 5_000, many(2, to("mail")), 11 * minute],
+    ],
+    ...(["restart", "kill"] as const).map(
+      (how): Scene => [
+        `say after a ${how} what was still to be counted, in its time`,
         [
-          kicked,
-          always("down", { ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" }),
-          many(6, to("chat", "down")),
-          minute,
+          ...[refusedRecipient, [{ title: "first" }, to("mail")] as Step, 5_000, refusedRecipient],
+          ...[[{ title: "second" }, to("mail")] as Step, 5_000, how, 11 * minute, "restart" as const, 11 * minute],
         ],
       ],
-    ],
-  );
-  tellScenes(
-    [chat, other, hook],
+    ),
     [
+      "say nothing of a failure that a person looks on at, or that the fallback has taken over",
       [
-        "reach somebody within a minute although the one that seemed well hangs",
-        [hangs("other"), kicked, toChat, minute],
+        always("mail", refusedRecipient),
+        [{}, { ...to("mail"), purpose: "test" }],
+        [{}, { ...to("mail"), fallback: ["chat", hour] }],
+        minute,
       ],
     ],
-  );
-  tellScenes(
-    [other, hook],
+  ]);
+  tellScenesOf([mailTo("mail", ["risk@example.com", "treasury@example.com"]), chat])([
     [
-      [
-        "do not say that it works again because its address takes connections",
-        [probes("other", sent), gone, [{}, to("other")], 5_000, 25 * hour, 10_000, [{}, to("other")], 5_000],
-      ],
+      "count messages, and name the alert once, where a mail to several was refused",
+      [always("mail", refusedRecipient), drained, 11 * minute],
     ],
-  );
-  tellScenes(
-    [mailTo("mail", ["risk@example.com"]), chat],
-    [
-      [
-        "are sent elsewhere of an alert that was refused while its destination works, and then count for ten minutes",
-        [always("mail", refusedRecipient), drained, 5_000, many(2, to("mail")), 11 * minute],
-      ],
-      ...(["restart", "kill"] as const).map(
-        (how): Scene => [
-          `say after a ${how} what was still to be counted, in its time`,
-          [
-            ...[refusedRecipient, [{ title: "first" }, to("mail")] as Step, 5_000, refusedRecipient],
-            ...[[{ title: "second" }, to("mail")] as Step, 5_000, how, 11 * minute, "restart" as const, 11 * minute],
-          ],
-        ],
-      ),
-      [
-        "say nothing of a failure that a person looks on at, or that the fallback has taken over",
-        [
-          always("mail", refusedRecipient),
-          [{}, { ...to("mail"), purpose: "test" }],
-          [{}, { ...to("mail"), fallback: ["chat", hour] }],
-          minute,
-        ],
-      ],
-    ],
-  );
-  tellScenes(
-    [mailTo("mail", ["risk@example.com", "treasury@example.com"]), chat],
-    [
-      [
-        "count messages, and name the alert once, where a mail to several was refused",
-        [always("mail", refusedRecipient), drained, 11 * minute],
-      ],
-    ],
-  );
+  ]);
 
   it("take nothing back that a person has done while they were written", async () => {
     const { fixture, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
@@ -202,7 +178,7 @@ const notice = anAlert({ title: "The account's webhook is another one", severity
 const notify: Step = ({ engine }) => void engine.notify(notice);
 const notifyInfo: Step = ({ engine }) => void engine.notify({ ...notice, severity: "info" });
 const sameChat = (name: string, changes = {}) => telegramTo(name, { chatId: "-1007", ...changes });
-const tellNotice = (destinations: Named<string>[], ...scene: Scene) => tellScenes(destinations, [scene]);
+const tellNotice = (destinations: Named<string>[], ...scene: Scene) => tellScenesOf(destinations)([scene]);
 
 describe("a notice for everybody", () => {
   tellNotice([chat, hook], "goes to each destination that works, and is remembered in the same step", [
@@ -247,36 +223,30 @@ describe("a notice for everybody", () => {
 
 describe("a notice that a destination fails", () => {
   const afterHalfAMinute: Step[] = [notifyInfo, 20_000, 10_000, 5 * minute];
-  tellScenes(
-    [chosenMail, hook],
+  tellScenesOf([chosenMail, hook])([
+    ["goes to another after half a minute when the only one for notices hangs", [hangs("mail"), ...afterHalfAMinute]],
+    ["goes to another when it asks for an hour of silence", [always("mail", flood(hour)), ...afterHalfAMinute]],
+    ["goes to another when it cannot be reached", [always("mail", refused), ...afterHalfAMinute]],
+  ]);
+  tellScenesOf([chosenChat, hook])([
+    ["says instead of whom it comes", [always("chat", kicked), notify, 5_000]],
     [
-      ["goes to another after half a minute when the only one for notices hangs", [hangs("mail"), ...afterHalfAMinute]],
-      ["goes to another when it asks for an hour of silence", [always("mail", flood(hour)), ...afterHalfAMinute]],
-      ["goes to another when it cannot be reached", [always("mail", refused), ...afterHalfAMinute]],
-    ],
-  );
-  tellScenes(
-    [chosenChat, hook],
-    [
-      ["says instead of whom it comes", [always("chat", kicked), notify, 5_000]],
+      "goes on, and once, after the relay is killed in between",
       [
-        "goes on, and once, after the relay is killed in between",
-        [
-          ...([always("chat", flood(hour)), notify, 10_000, "kill"] as Step[]),
-          ...([
-            ({ unanswered }) => void unanswered.add("callFallbacks"),
-            25_000,
-            ({ unanswered }) => unanswered.clear(),
-          ] as Step[]),
-          ...(["kill", 2 * minute] as Step[]),
-        ],
-      ],
-      [
-        "goes nowhere else because no relay ran for a minute",
-        [flood(40_000), notify, 5_000, "stop", ({ clock }) => clock.jump(minute), "restart", minute],
+        ...([always("chat", flood(hour)), notify, 10_000, "kill"] as Step[]),
+        ...([
+          ({ unanswered }) => void unanswered.add("callFallbacks"),
+          25_000,
+          ({ unanswered }) => unanswered.clear(),
+        ] as Step[]),
+        ...(["kill", 2 * minute] as Step[]),
       ],
     ],
-  );
+    [
+      "goes nowhere else because no relay ran for a minute",
+      [flood(40_000), notify, 5_000, "stop", ({ clock }) => clock.jump(minute), "restart", minute],
+    ],
+  ]);
   tellNotice([chosenChat, ntfyTo("hook", never)], "waits where nothing works, and is read as soon as something does", [
     ...[always("chat", kicked), notify, 5_000, 3 * hour, minute, always("chat"), probes("chat", sent), 16 * minute],
   ]);
@@ -285,16 +255,13 @@ describe("a notice that a destination fails", () => {
     ...[toChat, notify, 15 * minute],
     ...[1, 2, 3, 4].flatMap((): Step[] => [({ clock }) => clock.jump(40 * minute), minute]),
   ]);
-  tellScenes(
-    [chat, hook],
+  tellScenesOf([chat, hook])([
+    ["does not count as an alert that did not arrive", [always("chat", kicked), notify, many(2, to("chat")), 5_000]],
     [
-      ["does not count as an alert that did not arrive", [always("chat", kicked), notify, many(2, to("chat")), 5_000]],
-      [
-        "does not count as one either when it has waited for too long",
-        [always("chat", kicked), notify, 5_000, 25 * hour, 10_000, probes("chat", sent), tryNow("chat"), 5_000],
-      ],
+      "does not count as one either when it has waited for too long",
+      [always("chat", kicked), notify, 5_000, 25 * hour, 10_000, probes("chat", sent), tryNow("chat"), 5_000],
     ],
-  );
+  ]);
 });
 
 describe("a destination that is dead", () => {

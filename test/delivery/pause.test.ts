@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/ports/store.ts";
 import { later, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
-import { always, fails, many, next, pause, tellScenes } from "./tell-scene.ts";
+import { always, fails, many, next, pause, tellScenesOf } from "./tell-scene.ts";
 
 const [pausedByPage, resumed] = [pause("chat", "page"), pause("chat")];
 const askedFor: Step[] = [
@@ -11,54 +11,41 @@ const askedFor: Step[] = [
 ];
 
 describe("a destination that a person has paused", () => {
-  tellScenes(
-    [telegramTo("chat", { digestOver: 3 }), telegramTo("other")],
+  tellScenesOf([telegramTo("chat", { digestOver: 3 }), telegramTo("other")])([
     [
-      [
-        "is sent nothing until it is resumed; then what waited goes, as one message when it is much",
-        [pausedByPage, many(5), 2 * minute, ({ own }) => own().paused, resumed, 10_000],
-      ],
+      "is sent nothing until it is resumed; then what waited goes, as one message when it is much",
+      [pausedByPage, many(5), 2 * minute, ({ own }) => own().paused, resumed, 10_000],
     ],
-  );
-  tellScenes(
-    [telegramTo("chat")],
+  ]);
+  tellScenesOf([telegramTo("chat")])([
+    ["stays so over a restart and a kill", [pausedByPage, "kill", {}, 20_000, "restart", 20_000]],
+    ["goes on after a restart once it was resumed", [pausedByPage, {}, 20_000, resumed, "restart", 20_000]],
+    ["fails nothing while it is dead as well", [next("chat", kicked), {}, 5_000, pausedByPage, {}, 2 * minute]],
+    ["takes a test, and the resend of one alert", [pausedByPage, {}, ...askedFor, 30_000]],
+  ]);
+  tellScenesOf([telegramTo("chat"), telegramTo("backup")])([
     [
-      ["stays so over a restart and a kill", [pausedByPage, "kill", {}, 20_000, "restart", 20_000]],
-      ["goes on after a restart once it was resumed", [pausedByPage, {}, 20_000, resumed, "restart", 20_000]],
-      ["fails nothing while it is dead as well", [next("chat", kicked), {}, 5_000, pausedByPage, {}, 2 * minute]],
-      ["takes a test, and the resend of one alert", [pausedByPage, {}, ...askedFor, 30_000]],
+      "leaves its route's fallback to go on",
+      [pausedByPage, [{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute],
     ],
-  );
-  tellScenes(
-    [telegramTo("chat"), telegramTo("backup")],
+  ]);
+  tellScenesOf([ntfyTo("hook")], (settings) => {
+    settings.schedule.giveUpAfterMs = 5 * minute;
+    settings.webhookSchedule.giveUpAfterMs = 5 * minute;
+  })([
     [
+      "gives nothing up, however long it lasts, and says afterwards why it is late",
       [
-        "leaves its route's fallback to go on",
-        [pausedByPage, [{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute],
-      ],
-    ],
-  );
-  tellScenes(
-    [ntfyTo("hook")],
-    [
-      [
-        "gives nothing up, however long it lasts, and says afterwards why it is late",
-        [
-          ...[
-            always("hook", { kind: "retry", reason: "server_error", detail: "500" }),
-            {},
-            second,
-            pause("hook", "page"),
-          ],
-          ...[always("hook"), { alertKey: "other" }, ...Array(19).fill(minute), minute, pause("hook"), minute],
+        ...[
+          always("hook", { kind: "retry", reason: "server_error", detail: "500" }),
+          {},
+          second,
+          pause("hook", "page"),
         ],
+        ...[always("hook"), { alertKey: "other" }, ...Array(19).fill(minute), minute, pause("hook"), minute],
       ],
     ],
-    (settings) => {
-      settings.schedule.giveUpAfterMs = 5 * minute;
-      settings.webhookSchedule.giveUpAfterMs = 5 * minute;
-    },
-  );
+  ]);
 
   it("does not begin what was claimed ahead, nor what routing claims for it", async () => {
     const { fixture, accept, hook, clock, engine, store, play } = await startFixture([ntfyTo("hook")]);
@@ -106,16 +93,13 @@ describe("a destination that a person has paused", () => {
     },
   );
 
-  tellScenes(
-    [telegramTo("chat")],
+  tellScenesOf([telegramTo("chat")])([
     [
+      "is not paused when that cannot be put on record, and unknown names are nobody",
       [
-        "is not paused when that cannot be put on record, and unknown names are nobody",
-        [
-          ...([fails("saveStatus"), ({ engine }) => engine.setPause("chat", "page").catch(String), fails()] as Step[]),
-          ...[{}, 10_000, pause("nobody", "page")],
-        ],
+        ...([fails("saveStatus"), ({ engine }) => engine.setPause("chat", "page").catch(String), fails()] as Step[]),
+        ...[{}, 10_000, pause("nobody", "page")],
       ],
     ],
-  );
+  ]);
 });

@@ -10,143 +10,69 @@ import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { createScriptedChannel, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { createScriptedChannel, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, lost, minute, refused, second } from "./outcomes.ts";
+import { everyProbe, next, onChannel, tellScenesOf } from "./tell-scene.ts";
 
 const yes: Outcome = { kind: "sent" };
 const proveEveryMs = hour;
 const chat = telegramTo("chat", { proveEveryMs });
 const hook = ntfyTo("hook");
 
-/** The destinations with an engine, and every probe of `chat` with its time; each is answered with what `answer` says. */
-async function watch(destinations: (typeof chat | typeof hook)[] = [chat, hook]) {
-  const fixture = await startFixture<"chat" | "hook">(destinations);
-  const state = { answer: yes as Outcome | (() => Promise<Outcome>), probedAt: [] as number[] };
-  fixture.chat.probe = async () => {
-    state.probedAt.push(fixture.clock.now());
-    return typeof state.answer === "function" ? state.answer() : state.answer;
+const toChat: Step = [{}, { to: ["chat"] }];
+const passes =
+  (minutes: number): Step =>
+  ({ clock }) =>
+    clock.advance(minutes * minute);
+const [isYes, isKicked] = [everyProbe("chat", yes), everyProbe("chat", kicked)];
+const [isLost, isRefused] = [everyProbe("chat", lost), everyProbe("chat", refused)];
+/** When the last message and the last yes came, in seconds. */
+const times: Step = ({ own, clock }) => {
+  const { lastSentAt, lastProvenAt, failedProbes } = own("chat");
+  return [lastSentAt, lastProvenAt]
+    .map((at = Number.NaN) => (clock.now() - at) / second)
+    .concat(failedProbes?.count ?? 0);
+};
+const hangingProbe = onChannel("chat", (channel) => {
+  channel.probe = (recipient) => {
+    channel.probed.push({ at: channel.clock.now(), recipient, outcome: lost });
+    return new Promise(() => {});
   };
-  return Object.assign(fixture, { state, start: fixture.clock.now() });
-}
+});
+const messages = (count: number) => Array.from({ length: count }, (): Step[] => [toChat, 10 * second]).flat();
 
 describe("a destination that has nothing to do", () => {
-  it("is probed some minutes after the start, then about every hour, and its people see nothing", async () => {
-    const { clock, state, start, chat, own } = await watch();
-    await clock.advance(1.2 * hour);
-    expect(state.probedAt.map((at) => Math.round((at - start) / minute))).toEqual([6, 66]);
-    expect(own().lastProvenAt).toBe(state.probedAt.at(-1));
-    expect(chat.calls).toHaveLength(0);
-  });
-
-  it("that its bot was removed from is told elsewhere within the interval, before any alert needs it", async () => {
-    const { clock, state, chat, hook, own } = await watch();
-    await clock.advance(10 * minute);
-    state.answer = kicked;
-    await clock.advance(hour);
-    expect(chat.calls).toHaveLength(0);
-    expect(hook.texts).toEqual([expect.stringContaining("chat gets no alerts")]);
-    expect(own()).toMatchObject({ health: "dead", reasonCode: "kicked" });
-  });
-
-  it("is not probed while messages get through, since each says more", async () => {
-    const { clock, state, accept } = await watch();
-    for (let half = 0; half < 3; half += 1) {
-      await accept({}, { to: ["chat"] });
-      await clock.advance(0.5 * hour);
-    }
-    const probes = state.probedAt.length;
-    await clock.advance(45 * minute);
-    expect([probes, state.probedAt.length]).toEqual([0, 1]);
-  });
-
-  it("is not probed during a call", async () => {
-    const { state, chat, play } = await watch();
-    const answer = chat.hang();
-    await play(5.4 * minute, [{}, { to: ["chat"] }], 20 * second);
-    expect(state.probedAt).toHaveLength(0);
-    answer(yes);
-  });
-
-  it("gets its alert at once though a probe of it hangs", async () => {
-    const { clock, state, states, own, play } = await watch();
-    state.answer = () => new Promise(() => {});
-    await clock.advance(5.6 * minute);
-    expect(state.probedAt).toHaveLength(1);
-    const [id = ""] = await play([{}, { to: ["chat"] }], 0);
-    expect(await states(id)).toEqual({ chat: "sent" });
-    await clock.advance(minute);
-    // What the probe came to in the end says less than the message.
-    expect(own().failedProbes).toBeUndefined();
-  });
-
-  it("is down after five probes without an answer, minutes apart, is told once, and once that it works again", async () => {
-    const { clock, state, hook, own } = await watch();
-    await clock.advance(10 * minute);
-    state.answer = lost;
-    await clock.advance(55 * minute + 11 * minute);
-    expect(own()).toMatchObject({ health: "ok", failedProbes: { count: 4 } });
-    await clock.advance(3 * minute);
-    expect(own()).toMatchObject({ health: "down", reasonCode: "connection_lost" });
-    await clock.advance(10 * minute);
-    state.answer = yes;
-    await clock.advance(5 * minute);
-    const said = hook.texts.map((text) => /does not answer|works again/.exec(text)?.[0]);
-    expect(said).toEqual(["does not answer", "works again"]);
-    expect(own().health).toBe("ok");
-  });
-
-  it("has its next alert tried at once though probes found it down, and then waits as after any failure", async () => {
-    const { clock, state, states, chat, own, play } = await watch();
-    state.answer = refused;
-    await clock.advance(30 * minute);
-    expect(own().health).toBe("down");
-    chat.script.push(refused);
-    const [id = ""] = await play([{}, { to: ["chat"] }], second);
-    expect(chat.calls).toHaveLength(1);
-    expect(own()).toMatchObject({ health: "down", failedProbes: undefined });
-    await clock.advance(minute);
-    expect(await states(id)).toEqual({ chat: "sent" });
-    expect(own().health).toBe("ok");
-  });
-
-  it.each<[string, (typeof chat)[], Outcome?]>([
-    ["where proving is off", [telegramTo("chat")]],
-    ["while its chat or bot wants silence, or its pace is used up", [chat], flood(2 * hour)],
-  ])("is not probed %s", async (_when, destinations, answer) => {
-    const { clock, state, meet } = await watch([...destinations, hook]);
-    if (answer !== undefined) await meet("chat", answer);
-    await clock.advance(1.2 * hour);
-    expect(state.probedAt).toHaveLength(0);
-  });
-});
-
-describe("after a restart", () => {
-  async function watchMessages(count: number) {
-    const fixture = await watch();
-    await fixture.clock.advance(10 * minute);
-    for (let left = count; left > 0; left -= 1) await fixture.play([{}, { to: ["chat"] }], 10 * second);
-    return { ...fixture, fixture, ...fixture.own() };
-  }
-
-  it("it is known when the last message and the last yes came, to the very time", async () => {
-    const { fixture, clock, state, own, lastSentAt, lastProvenAt } = await watchMessages(3);
-    expect(lastProvenAt).toBe(state.probedAt[0]);
-    expect(lastSentAt).toBeGreaterThan(clock.now() - 15 * second);
-    await fixture.restart();
-    expect(own()).toMatchObject({ lastSentAt, lastProvenAt });
-    const restartedAt = clock.now();
-    await clock.advance(55 * minute);
-    expect(state.probedAt).toHaveLength(1);
-    await clock.advance(10 * minute);
-    expect((state.probedAt[1] ?? 0) - restartedAt).toBeGreaterThan(59 * minute);
-  });
-
-  it("a kill costs at most the last minute of messages, and no proof", async () => {
-    const { fixture, state, own, lastSentAt = 0 } = await watchMessages(12);
-    await fixture.kill();
-    expect(lastSentAt - (own().lastSentAt ?? 0)).toBeLessThanOrEqual(70 * second);
-    expect(own().lastProvenAt).toBe(state.probedAt[0]);
-  });
+  tellScenesOf([chat, hook])([
+    ["is probed some minutes after the start, then about every hour, unseen", [isYes, passes(72), times]],
+    [
+      "that its bot was removed from is told elsewhere within the interval, before any alert needs it",
+      [isYes, passes(10), isKicked, passes(60)],
+    ],
+    [
+      "is not probed while messages get through, since each says more",
+      [isYes, toChat, passes(30), toChat, passes(30), toChat, passes(75)],
+    ],
+    ["is not probed during a call", [isYes, "hang", passes(5.4), toChat, 20 * second, "answer", second]],
+    ["gets its alert at once though a probe of it hangs", [hangingProbe, passes(5.6), toChat, passes(1), times]],
+    [
+      "is down after five probes without an answer, minutes apart, is told once, and once that it works again",
+      [isYes, passes(10), isLost, passes(66), times, passes(13), isYes, passes(5)],
+    ],
+    [
+      "has its next alert tried at once though probes found it down, and then waits as after any failure",
+      [isRefused, passes(30), next("chat", refused), toChat, second, times, passes(1)],
+    ],
+    ["is not probed while its chat or bot wants silence", [isYes, next("chat", flood(2 * hour)), toChat, passes(72)]],
+    [
+      "knows after a restart when the last message and the last yes came",
+      [isYes, passes(10), ...messages(3), times, "restart", times, passes(65)],
+    ],
+    [
+      "knows after a kill all but the last minute of messages",
+      [isYes, passes(10), ...messages(12), times, "kill", times],
+    ],
+  ]);
+  tellScenesOf([telegramTo("chat"), hook])([["is not probed where proving is off", [isYes, passes(72)]]]);
 });
 
 /** The probes of some destinations of one bot alone, without an engine, so that a month passes in a moment. */

@@ -7,18 +7,21 @@ import {
   type Named,
   outcomesOf,
   type ScriptedChannel,
+  type Step,
   startFixture,
   telegramTo,
   webhookTo,
 } from "./engine-fixture.ts";
 import { flood, minute, refused, second } from "./outcomes.ts";
+import { claims, fails, tellScenesOf } from "./tell-scene.ts";
 
 const sent = { kind: "sent", ref: "1" } as const;
 
 /** A chat that bears any pace, and of which every alert is a message of its own. */
 const quick = { pace: {}, digestOver: 10_000 };
+const unpaced = (settings: object) => void Object.assign(settings, { telegramBotPace: {} });
 const start = <N extends string = never>(chat = telegramTo("chat", quick), ...others: Named<N>[]) =>
-  startFixture<"chat" | N>([chat, ...others], (settings) => Object.assign(settings, { telegramBotPace: {} }));
+  startFixture<"chat" | N>([chat, ...others], unpaced);
 
 /** The same, when it has answered a run of alerts already, so that its next runs are longer. */
 async function startWarm<N extends string = never>(...others: Named<N>[]) {
@@ -231,20 +234,32 @@ describe("a process that is killed in the middle of a run", () => {
 });
 
 describe("an alert that comes alone", () => {
+  const accepts: Step = ({ accept }) => accept().catch(String);
+  const noListing = fails("listDue", "claimRun", "claimDeliveries");
+  tellScenesOf(
+    [telegramTo("chat", quick)],
+    unpaced,
+  )([
+    ["is claimed with its routing, and called without another commit or listing", [claims, second, noListing, {}, 0]],
+    [
+      "is sent when its routing cannot be written at first",
+      [claims, second, fails("recordRouting"), accepts, fails(), {}, second],
+    ],
+    ["is ambiguous when the process was killed during its call", [claims, second, "hang", {}, 0, "kill", minute]],
+  ]);
+  tellScenesOf(
+    [telegramTo("chat", { pace: {}, digestOver: 2 })],
+    unpaced,
+  )([
+    ["goes into a digest with others as before", [claims, second, "hang", {}, {}, {}, {}, {}, {}, 0, "answer", second]],
+  ]);
+
   async function startIdle(chat?: Named<"chat">) {
     const fixture = await start(chat);
     fixture.routesByEngine = true;
     await fixture.clock.advance(second);
     return fixture;
   }
-
-  it("is claimed with its routing, and called without another commit or listing before it", async () => {
-    const fixture = await startIdle();
-    fixture.failing.add("listDue").add("claimRun").add("claimDeliveries");
-    const [id = ""] = await fixture.play({}, 0);
-    expect(fixture.chat.calls).toHaveLength(1);
-    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
-  });
 
   it("is sent as plain text at once, though its lane looked before the refusal was on record", async () => {
     const { fixture, store, clock, chat } = await startIdle(mailTo("chat", undefined, quick));
@@ -279,37 +294,5 @@ describe("an alert that comes alone", () => {
     await fixture.clock.advance(10 * second);
     expect(numbers(chat.calls)).toEqual(upTo(150));
     expect(most).toBe(1);
-  });
-
-  it("is sent when its routing cannot be written at first", async () => {
-    const fixture = await startIdle();
-    fixture.failing.add("recordRouting");
-    await expect(fixture.accept()).rejects.toThrow();
-    fixture.failing.clear();
-    // Routes the one that was accepted before.
-    await fixture.play({}, second);
-    expect(fixture.chat.calls).toHaveLength(1);
-  });
-
-  it("goes into a digest with others as before", async () => {
-    const { accept, clock, chat } = await startIdle(telegramTo("chat", { pace: {}, digestOver: 2 }));
-    const answer = chat.hang();
-    for (let index = 0; index < 6; index += 1) await accept();
-    await clock.settle();
-    expect(chat.calls).toHaveLength(1);
-    answer();
-    await clock.advance(second);
-    expect(chat.texts.map((text) => /5 warnings in/.test(text))).toEqual([false, true]);
-  });
-
-  it("is ambiguous when the process was killed during its call", async () => {
-    const fixture = await startIdle();
-    fixture.chat.hang();
-    const [id = ""] = await fixture.play({}, 0);
-    expect(fixture.chat.calls).toHaveLength(1);
-    await fixture.play("kill", minute);
-    expect(fixture.chat.repeats).toEqual([false, true]);
-    const cut = { outcome: "ambiguous", detail: "Tocsin was stopped during the call" };
-    expect((await fixture.detail(id)).deliveries).toMatchObject([{ attempts: [cut, { outcome: "sent" }] }]);
   });
 });

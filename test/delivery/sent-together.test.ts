@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nameGroup } from "../../src/core/group.ts";
 import { mailTo, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute } from "./outcomes.ts";
-import { many, tellScenes } from "./tell-scene.ts";
+import { many, tellScenesOf } from "./tell-scene.ts";
 
 /** How an alert is planned that waits for a minute, for others of its group or in quiet hours. */
 const holdIn = (groupName?: string) => ({ heldForMs: minute, planned: { groupName } });
@@ -13,36 +13,27 @@ const critical = { severity: "critical" } as const;
 const night = { heldForMs: 8 * hour };
 
 describe("alerts that are sent together", () => {
-  tellScenes(
-    [telegramTo("chat")],
+  tellScenesOf([telegramTo("chat")])([
     [
-      [
-        "are repeated as they were sent, while newer ones of the key wait",
-        [lost, { alertKey: "k", value: "1" }, 29_000, "stop", { alertKey: "k", value: "2" }, 10_000, "restart", 5_000],
-      ],
-      ...[pools("eth"), undefined].map((name): [string, Step[]] => [
-        `ring once for ${name ? "a group" : "quiet hours"} where that takes several messages, and for what is due later`,
-        [many(402, holdIn(name)), 2 * minute, many(2, holdIn(name)), 2 * minute],
-      ]),
-      [
-        "ring with the first message of a group that says of something that it fires",
-        [many(400, holdIn(all), { ...critical, status: "resolved" }), many(2, holdIn(all), critical), 2 * minute],
-      ],
-      [
-        "ping nobody when all are older than their route allows",
-        [flood(20 * minute), fresh, 21 * minute, fresh, 1_000],
-      ],
+      "are repeated as they were sent, while newer ones of the key wait",
+      [lost, { alertKey: "k", value: "1" }, 29_000, "stop", { alertKey: "k", value: "2" }, 10_000, "restart", 5_000],
     ],
-  );
-  tellScenes(
-    [telegramTo("chat"), ntfyTo("hook")],
+    ...[pools("eth"), undefined].map((name): [string, Step[]] => [
+      `ring once for ${name ? "a group" : "quiet hours"} where that takes several messages, and for what is due later`,
+      [many(402, holdIn(name)), 2 * minute, many(2, holdIn(name)), 2 * minute],
+    ]),
     [
-      [
-        "during quiet hours are one digest at their end, and say so; one alone says why it is late",
-        [many(2, { ...night, to: ["chat"] }), [{}, { ...night, to: ["hook"] }], 8 * hour - minute, minute],
-      ],
+      "ring with the first message of a group that says of something that it fires",
+      [many(400, holdIn(all), { ...critical, status: "resolved" }), many(2, holdIn(all), critical), 2 * minute],
     ],
-  );
+    ["ping nobody when all are older than their route allows", [flood(20 * minute), fresh, 21 * minute, fresh, 1_000]],
+  ]);
+  tellScenesOf([telegramTo("chat"), ntfyTo("hook")])([
+    [
+      "during quiet hours are one digest at their end, and say so; one alone says why it is late",
+      [many(2, { ...night, to: ["chat"] }), [{}, { ...night, to: ["hook"] }], 8 * hour - minute, minute],
+    ],
+  ]);
 
   it("say how many they are, and ring once, also where two groups or two recipients take turns", async () => {
     const mailboxes = mailTo("mail", ["anna@example.com", "ben@example.com"]);
@@ -57,13 +48,10 @@ describe("alerts that are sent together", () => {
   });
 
   const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
-  tellScenes(
-    [mailTo("mail", to, { digestOver: 1000 })],
+  tellScenesOf([mailTo("mail", to, { digestOver: 1000 })])([
     [
-      [
-        "are one message of their group for each recipient, also where there are many",
-        [many(3, holdIn(all)), 2 * minute],
-      ],
+      "are one message of their group for each recipient, also where there are many",
+      [many(3, holdIn(all)), 2 * minute],
     ],
-  );
+  ]);
 });

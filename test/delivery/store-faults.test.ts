@@ -5,39 +5,35 @@ import {
   type EngineFixture,
   ntfyTo,
   outcomesOf,
+  type Step,
   startFixture,
   stopEngine,
   telegramTo,
   webhookTo,
 } from "./engine-fixture.ts";
 import { minute, second } from "./outcomes.ts";
+import { fails, tellScenesOf } from "./tell-scene.ts";
 
-it.each([
-  ["records a message that was sent once the store takes it, and sends it once", 20 * second, [false], ["sent"]],
-  ["marks the repeat when it never could record what it sent", 3 * minute, [false, true], ["ambiguous", "sent"]],
-])("%s", async (_what, failsForMs, repeats, outcomes) => {
-  const fixture = await startFixture([telegramTo("chat")]);
-  fixture.failing.add("recordAttempt");
-  const [id = ""] = await fixture.play({}, failsForMs);
-  fixture.failing.clear();
-  await fixture.clock.advance(3 * minute);
-  expect(fixture.chat.repeats).toEqual(repeats);
-  expect(await outcomesOf(fixture, id)).toEqual(outcomes);
-  expect(await fixture.states(id)).toEqual({ chat: "sent" });
-});
+tellScenesOf([telegramTo("chat")])([
+  [
+    "records a message once the store takes it, and sends it once",
+    [fails("recordAttempt"), {}, 20_000, fails(), 3 * minute],
+  ],
+  ["marks the repeat when it could not record it", [fails("recordAttempt"), {}, 3 * minute, fails(), 3 * minute]],
+  ["gives a claim back untried, and calls nothing ambiguous", [fails("findThread"), {}, 3_000, fails(), 10_000]],
+  ["does so though that fails as well", [fails("findThread", "releaseClaim"), {}, 3_000, fails(), 10_000]],
+]);
 
-it.each([[[]], [["releaseClaim"]]] as const)(
-  "gives a claim back untried, and calls nothing ambiguous that was never sent (refused besides: %s)",
-  async (besides) => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    for (const name of ["findThread", ...besides] as const) fixture.failing.add(name);
-    const [id = ""] = await fixture.play({}, 3 * second);
-    fixture.failing.clear();
-    await fixture.clock.advance(10 * second);
-    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
-    expect(fixture.chat.repeats).toEqual([false]);
-  },
-);
+const searched: Step = async ({ store }) => (await store.listAlerts({ limit: 5, q: "searchable" })).length;
+tellScenesOf([telegramTo("chat"), ntfyTo("hook")])([
+  [
+    "goes on indexing and calling fallbacks while another duty fails",
+    [
+      ...[fails("listAbandoned"), "hang" as const],
+      ...[[{ title: "searchable" }, { to: ["chat"], fallback: ["hook", 10_000] }] as Step, 20_000, searched],
+    ],
+  ],
+]);
 
 it.each([true, false])(
   "gives back seconds later what it could neither send nor give back (claimed with its routing: %s)",
@@ -57,15 +53,6 @@ it.each([true, false])(
     ]);
   },
 );
-
-it("goes on indexing and calling fallbacks while another duty fails", async () => {
-  const { hook, chat, failing, store, play } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-  failing.add("listAbandoned");
-  chat.hang();
-  await play([{ title: "searchable" }, { to: ["chat"], fallback: ["hook", 10 * second] }], 20 * second);
-  expect(hook.calls).toHaveLength(1);
-  expect(await store.listAlerts({ limit: 5, q: "searchable" })).toHaveLength(1);
-});
 
 /** Two chats of a bot that bears a call each two seconds; both get two alerts, at that pace. */
 async function expectPace(slowDown: (fixture: EngineFixture) => Promise<void> | void): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
+import type { Illustrate } from "../../src/core/ports/illustration.ts";
 import * as fixtures from "./engine-fixture.ts";
 
 type Step = fixtures.Step;
@@ -41,6 +42,10 @@ export const fails =
     failing.clear();
     for (const name of names) failing.add(name);
   };
+/** From now on alerts are routed as the relay does it: lanes may claim them at once. */
+export const claims: Step = (fixture) => {
+  fixture.routesByEngine = true;
+};
 
 /** As `1:02:05.5`. */
 function write(ms: number): string {
@@ -78,13 +83,15 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
   const places = new Map(details.map(({ id }, index) => [id, `<${index + 1}>`]));
   const withoutIds = (text: string) => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, (id) => places.get(id) ?? "<id>");
   const alerts = details.flatMap(({ facts, deliveries }) =>
-    deliveries.map(({ destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
+    deliveries.map(({ id, destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
       const isOneOfSeveral = deliveries.filter((one) => one.destination === destination).length > 1;
       const title = facts?.title.replace(/^Alert \d+$/, "an alert");
       const due = dueAt > clock.now() && `until ${write(dueAt - start)}`;
       const why = join(reason, insteadOf && `instead of ${insteadOf}`);
       const tries = attempts.map(({ outcome, reason, detail }) => ` · ${join(outcome, reason, detail)}`).join("");
-      return `${join(`${title}:`, destination, isOneOfSeveral && recipient, state, due, why && `(${why})`)}${tries}`;
+      const picture = scene.pictures.get(id);
+      const joined = picture && ` · picture ${join(...Object.values(picture))}`;
+      return `${join(`${title}:`, destination, isOneOfSeveral && recipient, state, due, why && `(${why})`)}${tries}${joined ?? ""}`;
     }),
   );
   const calls = Object.entries(channels).map(([name, { calls, did, probed }]) => {
@@ -94,7 +101,7 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
     ];
     const deliveries = [...new Set(ids)];
     const lines = calls.map(
-      ({ at, text, outcome, link, context: { recipient, deliveryId, threadKey = "" } }, index) => {
+      ({ at, text, outcome, link, illustration, context: { recipient, deliveryId, threadKey = "" } }, index) => {
         const to = new Set([...recipients, ...probed.map(({ recipient }) => recipient)]).size > 1 && `to ${recipient}`;
         const became = outcome?.kind !== "sent" && `→ ${outcome ? join(outcome.kind, outcome.reason) : "no answer"}`;
         const key = threadKey.length < 20 && threadKey && `of ${threadKey}`;
@@ -103,10 +110,11 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
             .split(/\s*\n\s*/)
             .join(" / "),
         );
+        const shows = illustration && `with ${join(withoutIds(illustration.alt), illustration.line)}`;
         const goes = link && !link.includes("/alerts/") && `[${link}]`;
         return {
           at,
-          line: join(`#${deliveries.indexOf(deliveryId) + 1}`, did[index], key, to, became, `: ${words}`, goes),
+          line: join(`#${deliveries.indexOf(deliveryId) + 1}`, did[index], key, to, shows, became, `: ${words}`, goes),
         };
       },
     );
@@ -128,13 +136,10 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
   return `\n${shown.join("\n")}\n`;
 }
 
-/** Compares each with what a person has read: __snapshots__. */
-export function tellScenes(
-  destinations: fixtures.Named<string>[],
-  scenes: Scene[],
-  change?: (settings: DeliverySettings) => void,
-): void {
-  it.each(scenes)("%s", async (_what, steps) => {
-    expect(await tellScene(await fixtures.startFixture(destinations, change), steps)).toMatchSnapshot();
-  });
-}
+/** Compares scenes with these destinations, each by itself, with what a person has read: __snapshots__. */
+export const tellScenesOf =
+  (destinations: fixtures.Named<string>[], ...more: [change?: (settings: DeliverySettings) => void, Illustrate?]) =>
+  (scenes: Scene[]) =>
+    it.each(scenes)("%s", async (_what, steps) => {
+      expect(await tellScene(await fixtures.startFixture(destinations, ...more), steps)).toMatchSnapshot();
+    });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { channelOf, mailTo, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
-import { always, everyProbe, many, next, onChannel, probes, tellScenes } from "./tell-scene.ts";
+import { always, everyProbe, many, next, onChannel, probes, tellScenesOf } from "./tell-scene.ts";
 
 const [chat, other, hook] = [telegramTo("chat"), telegramTo("other"), ntfyTo("hook")];
 const sent = { kind: "sent" } as const;
@@ -13,25 +13,19 @@ const toChat: Step = [{}, { to: ["chat"] }];
 const toOther: Step = [{}, { to: ["other"] }];
 
 describe("time", () => {
-  tellScenes(
-    [mailTo("mail")],
-    [["asks a paused mail account with a mailbox, and goes on", [probes("mail", sent), unauthorized, {}, 11 * minute]]],
-  );
-  tellScenes(
-    [mailTo("mail", ["slow@x.io", "b@x.io"])],
-    [["lets one mailbox that has to wait hold up no other", [slowMailbox, {}, second, {}, second]]],
-  );
-  tellScenes(
-    [hook],
-    [["keeps a Retry-After, also when it looks ahead after an outage", [always("hook", busy), many(6), 9 * minute]]],
-  );
-  tellScenes(
-    [chat],
-    [
-      ["tries what was never tried after a stop of more than a day, late", ["stop", {}, 30 * hour, "restart", 5_000]],
-      ["says why when it gives up", [always("chat", unauthorized), {}, 5_000, 25 * hour, 10_000]],
-    ],
-  );
+  tellScenesOf([mailTo("mail")])([
+    ["asks a paused mail account with a mailbox, and goes on", [probes("mail", sent), unauthorized, {}, 11 * minute]],
+  ]);
+  tellScenesOf([mailTo("mail", ["slow@x.io", "b@x.io"])])([
+    ["lets one mailbox that has to wait hold up no other", [slowMailbox, {}, second, {}, second]],
+  ]);
+  tellScenesOf([hook])([
+    ["keeps a Retry-After, also when it looks ahead after an outage", [always("hook", busy), many(6), 9 * minute]],
+  ]);
+  tellScenesOf([chat])([
+    ["tries what was never tried after a stop of more than a day, late", ["stop", {}, 30 * hour, "restart", 5_000]],
+    ["says why when it gives up", [always("chat", unauthorized), {}, 5_000, 25 * hour, 10_000]],
+  ]);
 
   it("lets fifty destinations that hang delay no other by a second", async () => {
     const hanging = Array.from({ length: 49 }, (_, index) => ntfyTo(`hangs-${index}`));
@@ -46,60 +40,48 @@ describe("time", () => {
 });
 
 describe("what comes for a dead destination", () => {
-  tellScenes(
-    [chat],
+  tellScenesOf([chat])([
     [
+      "waits, is asked for more and more seldom, and goes out as one message when it works again",
       [
-        "waits, is asked for more and more seldom, and goes out as one message when it works again",
-        [
-          everyProbe("chat", kicked),
-          kicked,
-          {},
-          10 * minute,
-          {},
-          10 * minute,
-          {},
-          10 * minute,
-          everyProbe("chat", sent),
-          9 * minute,
-        ],
-      ],
-      [
-        "has it asked within a minute when nothing had come for hours",
-        [everyProbe("chat", kicked), kicked, {}, ...Array(182).fill(minute), {}, 9 * minute],
-      ],
-      [
-        "goes out as one message too when a relay that was killed starts again",
-        [kicked, {}, {}, 30 * minute, probes("chat", sent), "kill", 10_000],
+        everyProbe("chat", kicked),
+        kicked,
+        {},
+        10 * minute,
+        {},
+        10 * minute,
+        {},
+        10 * minute,
+        everyProbe("chat", sent),
+        9 * minute,
       ],
     ],
-  );
-  tellScenes(
-    [chat, hook],
     [
-      [
-        "fails when it has waited for an hour, and its fallback had it at once",
-        [kicked, toChat, 5_000, [{}, { to: ["chat"], fallback: ["hook", hour] }], 2_000, 59 * minute, 2 * minute],
-      ],
+      "has it asked within a minute when nothing had come for hours",
+      [everyProbe("chat", kicked), kicked, {}, ...Array(182).fill(minute), {}, 9 * minute],
     ],
-  );
-  tellScenes(
-    [chat, other],
     [
-      [
-        "is looked at again only when a bot that has to be silent may be asked",
-        [kicked, toChat, 5_000, next("other", flood(10 * minute, "account")), toOther, 2 * minute],
-      ],
+      "goes out as one message too when a relay that was killed starts again",
+      [kicked, {}, {}, 30 * minute, probes("chat", sent), "kill", 10_000],
     ],
-  );
+  ]);
+  tellScenesOf([chat, hook])([
+    [
+      "fails when it has waited for an hour, and its fallback had it at once",
+      [kicked, toChat, 5_000, [{}, { to: ["chat"], fallback: ["hook", hour] }], 2_000, 59 * minute, 2 * minute],
+    ],
+  ]);
+  tellScenesOf([chat, other])([
+    [
+      "is looked at again only when a bot that has to be silent may be asked",
+      [kicked, toChat, 5_000, next("other", flood(10 * minute, "account")), toOther, 2 * minute],
+    ],
+  ]);
   const gone = { ...kicked, reason: "gone" } as const;
-  tellScenes(
-    [ntfyTo("chat")],
+  tellScenesOf([ntfyTo("chat")])([
     [
-      [
-        "is tried itself after the pause where no probe says more",
-        [everyProbe("chat", sent), gone, gone, {}, 4 * minute],
-      ],
+      "is tried itself after the pause where no probe says more",
+      [everyProbe("chat", sent), gone, gone, {}, 4 * minute],
     ],
-  );
+  ]);
 });

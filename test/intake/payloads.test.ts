@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { describeFacts } from "./describe-facts.ts";
 
@@ -26,12 +25,5 @@ describe("the payloads of known senders", () => {
     const body = readFileSync(new URL(name, folder));
     const readings = headers.map((header) => factsOf(body, header));
     expect(new Set(readings).size).toBe(1);
-  });
-
-  it.each(payloads)("counts the alerts of %s as it translates them", (name) => {
-    const body = readFileSync(new URL(name, folder));
-    for (const header of headers) {
-      expect(readRequest(body, header).countAlerts()).toBe(translateRequest(body, header).length);
-    }
   });
 });

@@ -34,11 +34,6 @@ describe("a mail that goes well", () => {
     expect(server.mails).toHaveLength(20);
     expect(server.connections()).toBe(2);
   });
-
-  it.each([[[]], [["8BITMIME"]]])("works for a server with the extensions %j alone", async (extensions) => {
-    const { say } = await startMail({ extensions });
-    expect(await say()).toBe("sent");
-  });
 });
 
 describe("a kept connection", () => {

@@ -1,13 +1,10 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Document, Inline, MessageForm } from "../../src/core/message.ts";
-import { Secret } from "../../src/core/secret.ts";
 import { createTimeFormat } from "../../src/ground/time/time-format.ts";
-import { createChannel, vendors } from "../../src/vendors/index.ts";
+import { vendors } from "../../src/vendors/index.ts";
 import { readText, root } from "../docs/documents.ts";
 import { dataOf, makeAlert } from "../rendering/sample.ts";
-import { destinationBase } from "../support/destinations.ts";
-import { sendContext } from "../support/send-context.ts";
 
 const types = vendors.map(({ type }) => type).join("|");
 
@@ -59,12 +56,4 @@ test.each(vendors)("$type has the plain form that it says it has", ({ can, rende
   const data = dataOf([makeAlert({ facts: { title: "TVL fell", ...state } })]);
   const messagesOf = (form: MessageForm) => render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });
   expect(JSON.stringify(messagesOf("plain")) !== JSON.stringify(messagesOf("rich"))).toBe(can.plainForm);
-});
-
-test("a channel rejects a message of another kind, which only a bug can bring", async () => {
-  const url = new Secret("https://hooks.example/in");
-  const slack = { ...destinationBase("ops"), type: "slack", url, allowInternal: [] };
-  const channel = await createChannel(slack, { now: Date.now });
-  await expect(channel.send({ kind: "discord" }, sendContext())).rejects.toThrow(TypeError);
-  await channel.close();
 });

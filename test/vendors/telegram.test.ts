@@ -118,12 +118,6 @@ describe("what is known when no answer comes", () => {
     expect(await sayFrom(root)).toBe("ambiguous bad_answer");
     expect(seen).toEqual([]);
   });
-
-  it("is not asked for again by the channel itself", async () => {
-    standIn.faults.next({ kind: "error_500" });
-    await channelTo().send(text("x"), context());
-    expect(standIn.calls()).toHaveLength(1);
-  });
 });
 
 it("works through a root with a slash at its end", async () => {

@@ -86,12 +86,6 @@ it("ends what needs too much memory, and what ends the thread", async () => {
   ]);
 });
 
-it("finds the one that ends the thread when its answer is sent", async () => {
-  const reader = startReader();
-  const readings = await reader.read(bodiesOf("one", "please vanish", "two"));
-  expect(outcomes(readings)).toEqual(["one", "the thread that reads ended", "two"]);
-});
-
 it("loses nothing of what the thread had besides when a body ends it, whoever had asked", async () => {
   const reader = startReader({ limitMs: 500 });
   const calls = [["one"], ["please vanish"], ["two", "please hang"], ["please crash"], ["three"]];
