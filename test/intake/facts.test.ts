@@ -125,180 +125,160 @@ it("reads of each body what a person has reviewed", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("golden/facts.txt");
 });
 
-describe("of several quantities", () => {
-  const both = { token: "USDC", price: 1.0001, tvl: 24_000_000, threshold: 25_000_000 };
+const both = { token: "USDC", price: 1.0001, tvl: 24_000_000, threshold: 25_000_000 };
+const eth = { token: "ETH", price: 3912 };
+const spike = { title: "Volume spike", ...eth };
+const [monitor, heartbeat] = [{ name: "x" }, (status: number) => ({ monitor: { name: "x" }, heartbeat: { status } })];
+const alarm = (NewStateValue: string) => ({ AlarmName: "x", NewStateValue });
+const friendly = (alertType: string, alertTypeFriendlyName: string) => ({ alertType, alertTypeFriendlyName });
+const kindOf = (type: string) => {
+  return { version: "1.0", title: "Backup of prices", message: "took 3 min", attachments: [], type };
+};
+const at = (timestamp: unknown) => x({ timestamp });
+const tvl = (more: object) => ({ metric: "eth_tvl", ...more });
+const below = (value: unknown, more: object = {}) => tvl({ value, threshold: 5, condition: "below", ...more });
+const inM = (threshold: string, more: object = {}) => tvl({ value: "26.3", unit: "M USD", threshold, ...more });
 
-  it.each([
-    [{ ...both, metric: "tvl" }, "24000000"],
-    [{ ...both, metric: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" }, "24000000"],
-    [{ ...both, metric: "price" }, "1.0001"],
-    [{ ...both, title: "TVL of USDC fell" }, "24000000"],
-    [{ ...both, title: "Price of USDC fell" }, "1.0001"],
-    [both, undefined],
-    [{ token: "ETH", price: 3912, volume: 5, threshold: 4000 }, "3912"],
-    [{ title: "Volume spike", token: "ETH", price: 3912, threshold: 4_000_000 }, undefined],
-    [{ title: "Volume spike", token: "ETH", price: 3912 }, "3912"],
-    [{ ...both, metric: "price", value: 7 }, "7"],
-  ])("takes the one that %j is about", (payload, value) => {
-    expect(readFacts(payload).value).toBe(value);
+/** Of each body the title, severity, status, value, time, link and notes. */
+it.each<[string, unknown[]]>([
+  [
+    "several quantities, of which it takes the one that the body is about",
+    [
+      ...[{ ...both, metric: "tvl" }, { ...both, metric: key }, { ...both, metric: "price" }, both],
+      ...[
+        { ...both, title: "TVL of USDC fell" },
+        { ...both, title: "Price of USDC fell" },
+      ],
+      ...[{ ...eth, volume: 5, threshold: 4000 }, { ...spike, threshold: 4_000_000 }, spike],
+      { ...both, metric: "price", value: 7 },
+    ],
+  ],
+  [
+    "a title, wherever it stands",
+    [
+      ...["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"].map((name) => ({
+        foo: "x",
+        [name]: "T",
+      })),
+      ...[{ alert: { title: "T" } }, { event: { data: { title: "T" } } }, { labels: { alertname: "T" } }],
+      { annotations: { summary: "T" }, labels: { alertname: "other" } },
+      ...[{ unheard: { of: { title: "T" } } }, { rule: { name: "T" }, token: { name: "USD Coin" } }],
+      { alert: "T", name: "bot" },
+    ],
+  ],
+  [
+    "no link that a reader cannot open",
+    ["ftp://a.b/", "https://user:pass@a.b/", "https://a b/", "//a.b", "https://", "notes"].map((url) => x({ url })),
+  ],
+  [
+    "a number for a severity, and says so",
+    [
+      ...[2, "4", 6].map((severity) => x({ severity })),
+      ...[1, 3, 5].map((priority) => x({ priority })),
+      ...[50, 40, 30].map((level) => x({ level })),
+    ],
+  ],
+  [
+    "a monitor that knows up and down alone as critical, its end as well",
+    [
+      ...[x({ status: "down" }), x({ state: "Up" }), x({ current_state: "OFFLINE" }), heartbeat(0), heartbeat(1)],
+      ...[alarm("ALARM"), alarm("OK"), alarm("INSUFFICIENT_DATA"), x({ status: "down", severity: "info" })],
+      ...[x({ event: "price.down" }), x({ status: "ok" })],
+    ],
+  ],
+  ["a kind of notification", ["failure", "warning", "info", "success", "charge.success"].map(kindOf)],
+  [
+    "a status",
+    [
+      ...["firing", "DOWN", "resolved", "Recovered", "back to normal", "acknowledged", "no data", 200].map((status) =>
+        x({ status }),
+      ),
+      ...["ALARM", "ok", "closed"].map((state) => x({ state })),
+      ...["alert.resolved", "price.up"].map((type) => x({ type })),
+      ...[x({ alert_transition: "Triggered" }), x({ resolved: false }), x({ resolved: true })],
+      ...[x({ event_action: "trigger" }), x({ event: "incident.acknowledged" }), x({ user: { status: "active" } })],
+      ...[{ ...monitor, heartbeat: { status: 1 } }, x(friendly("1", "Down")), x(friendly("2", "Up"))],
+      ...["[RESOLVED] TVL fell", "Up: ETH is above 4,000", "Close: BTC at 97,000", "✅ Recovered: TVL"].map(
+        (title) => ({ title }),
+      ),
+    ],
+  ],
+  [
+    "a time",
+    [
+      ...[1795219200, "1795219200", 1795219200000, "1795219200000000", "1795219200.0", "2026-11-21T00:00:00Z"].map(at),
+      ...["2026-11-21T01:00:00+01:00", "2026-11-20T19:00:00-0500", "2026-11-21T00:00:00.000000000Z"].map(at),
+      ...["2026-11-21 00:00:00 +0000 UTC", "Sat, 21 Nov 2026 00:00:00 GMT"].map(at),
+    ],
+  ],
+  [
+    "no time",
+    [
+      ...[0, 12, "0001-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-11-21", "soon", 99999999999999].map(at),
+      ...["2026-11-21T25:00:00Z", "2026-11-21T10:60:00Z", "2026-11-21T10:00:60Z"].map(at),
+    ],
+  ],
+  [
+    "a title of what a woken person would ask",
+    [
+      ...[tvl({ value: 3, threshold: 5 }), tvl({ value: "4,012.3", threshold: "$4,000" }), below(5), below(7)],
+      ...[below(7, { status: "resolved" }), tvl({ value: 5, threshold: 7, operator: ">=" })],
+      tvl({ value: 9, threshold: 7, operator: "GreaterThanOrEqualToThreshold" }),
+      ...[inM("25000000"), inM("25", { condition: "above" }), tvl({ value: "5m", threshold: 6 })],
+      ...[below("many 3", { condition: "LessThanThreshold" }), below("many 3", { status: "resolved" })],
+      tvl({ value: 3305, threshold: 2.5, condition: "change_percent" }),
+      ...["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"].map((name) => ({ price: 2, [name]: 3 })),
+    ],
+  ],
+])("reads %s", (_what, bodies) => {
+  const lines = bodies.map((body) => {
+    const { title, severity, status, value, threshold, occurredAt, link, notes } = readFacts(body);
+    const time = occurredAt === undefined ? undefined : new Date(occurredAt).toISOString();
+    const facts = {
+      title,
+      severity,
+      status,
+      value,
+      threshold,
+      time,
+      link,
+      notes: notes.length > 0 ? notes : undefined,
+    };
+    return `${JSON.stringify(body)}\n  ${JSON.stringify(facts)}`;
   });
-
-  it("takes none of the first of many rows, but those of a batch's first alert", () => {
-    const rows = Array.from({ length: 4_000 }, (_, row) => ({ pool: `P${row}`, tvl: row / 10, chain: "eth" }));
-    const report = readFacts({ title: "Nightly report", rows });
-    expect([report.title, report.value, report.chain]).toEqual(["Nightly report", undefined, undefined]);
-    expect(readFacts({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
-    const nested = (count: number) =>
-      readFacts({ title: "Daily report", report: [{ rows: rows.slice(0, count) }] }).value;
-    expect([nested(20), nested(21), nested(30)]).toEqual(["0", undefined, undefined]);
-    const deep = { title: "Deep", a: [{ b: [{ c: [rows.slice(0, 30)] }] }], tvl: 7 };
-    expect(readFacts(deep).value).toBe("7");
-    expect(readFacts({ ...deep, tvl: undefined }).value).toBeUndefined();
-    expect(readFacts({ title: "Table in a row", rows: [{ tvl: 5, cells: rows.slice(0, 30) }] }).value).toBe("5");
-    expect(readFacts(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
-  });
+  expect(`\n${lines.join("\n")}\n`).toMatchSnapshot();
 });
 
-describe("names", () => {
-  it.each(["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"])(
-    "finds a title under %s",
-    (name) => {
-      expect(readFacts({ foo: "x", [name]: "TVL fell" }).title).toBe("TVL fell");
-    },
-  );
-
-  it.each([
-    [{ alert: { title: "T" } }],
-    [{ event: { data: { title: "T" } } }],
-    [{ labels: { alertname: "T" } }],
-    [{ annotations: { summary: "T" }, labels: { alertname: "other" } }],
-    [{ unheard: { of: { title: "T" } } }],
-    [{ rule: { name: "T" }, token: { name: "USD Coin" } }],
-    [{ alert: "T", name: "bot" }],
-  ])("finds the title of %j", (payload) => {
-    expect(readFacts(payload).title).toBe("T");
-  });
-
-  it("loses nothing of a title that is too long", () => {
-    const long = `TVL ${"x".repeat(400)} end`;
-    for (const facts of [readFacts({ title: long }), readFacts(long), readFacts({ title: long, text: "more" })]) {
-      expect(facts.title).toHaveLength(300);
-      expect(facts.title.endsWith("…")).toBe(true);
-      expect(facts.text).toContain(long);
-    }
-  });
-
-  it.each(["ftp://a.b/", "https://user:pass@a.b/", "https://a b/", "//a.b", "https://", "notes"])(
-    "takes no link that a reader cannot open: %s",
-    (url) => expect(readFacts({ title: "x", url }).link).toBeUndefined(),
-  );
+it("takes none of the first of many rows, but those of a batch's first alert", () => {
+  const rows = Array.from({ length: 4_000 }, (_, row) => ({ pool: `P${row}`, tvl: row / 10, chain: "eth" }));
+  const report = readFacts({ title: "Nightly report", rows });
+  expect([report.title, report.value, report.chain]).toEqual(["Nightly report", undefined, undefined]);
+  expect(readFacts({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
+  const nested = (count: number) =>
+    readFacts({ title: "Daily report", report: [{ rows: rows.slice(0, count) }] }).value;
+  expect([nested(20), nested(21), nested(30)]).toEqual(["0", undefined, undefined]);
+  const deep = { title: "Deep", a: [{ b: [{ c: [rows.slice(0, 30)] }] }], tvl: 7 };
+  expect(readFacts(deep).value).toBe("7");
+  expect(readFacts({ ...deep, tvl: undefined }).value).toBeUndefined();
+  expect(readFacts({ title: "Table in a row", rows: [{ tvl: 5, cells: rows.slice(0, 30) }] }).value).toBe("5");
+  expect(readFacts(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
 });
 
-describe("severity", () => {
-  it.each([
-    ["critical", "CRITICAL crit Fatal emergency P1 P2 sev-1 high error Disaster urgent"],
-    ["warning", "warning WARN medium P3 average moderate"],
-    ["info", "info Informational low notice P4 P5 debug"],
-  ])("reads as %s: %s", (severity, words) => {
-    for (const word of words.split(" "))
-      expect([word, readFacts({ severity: word }).severity]).toEqual([word, severity]);
-  });
-
-  it.each([
-    [{ severity: 2 }, "critical"],
-    [{ severity: "4" }, "warning"],
-    [{ severity: 6 }, "info"],
-    [{ priority: 1 }, "critical"],
-    [{ priority: 3 }, "warning"],
-    [{ priority: 5 }, "info"],
-    [{ level: 50 }, "critical"],
-    [{ level: 40 }, "warning"],
-    [{ level: 30 }, "info"],
-  ])("reads the number in %j as %s and says so", (payload, severity) => {
-    const facts = readFacts({ title: "x", ...payload });
-    expect(facts.severity).toBe(severity);
-    expect(facts.notes.join()).toContain(`was read as ${severity}`);
-  });
-
-  it.each([
-    [{ title: "x", status: "down" }, "critical", "firing"],
-    [{ title: "x", state: "Up" }, "critical", "resolved"],
-    [{ title: "x", current_state: "OFFLINE" }, "critical", "firing"],
-    [{ monitor: { name: "x" }, heartbeat: { status: 0 } }, "critical", "firing"],
-    [{ monitor: { name: "x" }, heartbeat: { status: 1 } }, "critical", "resolved"],
-    [{ AlarmName: "x", NewStateValue: "ALARM" }, "critical", "firing"],
-    [{ AlarmName: "x", NewStateValue: "OK" }, "critical", "resolved"],
-    [{ AlarmName: "x", NewStateValue: "INSUFFICIENT_DATA" }, "unknown", "unknown"],
-    [{ title: "x", status: "down", severity: "info" }, "info", "firing"],
-    [{ title: "x", event: "price.down" }, "unknown", "unknown"],
-    [{ title: "x", status: "ok" }, "unknown", "resolved"],
-  ])("of a monitor that knows up and down alone is critical, its end as well: %j", (payload, severity, status) => {
-    expect(readFacts(payload)).toMatchObject({ severity, status });
-  });
-
-  it.each([
-    ["failure", "critical", "firing"],
-    ["warning", "warning", "firing"],
-    ["info", "info", "unknown"],
-    ["success", "info", "resolved"],
-    ["charge.success", "unknown", "unknown"],
-  ])("of a notification of the kind %s is %s, and it is %s", (type, severity, status) => {
-    const sent = { version: "1.0", title: "Backup of prices", message: "took 3 min", attachments: [], type };
-    expect(readFacts(sent)).toMatchObject({ severity, status });
-  });
+it("loses nothing of a title that is too long", () => {
+  const long = `TVL ${"x".repeat(400)} end`;
+  for (const facts of [readFacts({ title: long }), readFacts(long), readFacts({ title: long, text: "more" })]) {
+    expect(facts.title).toHaveLength(300);
+    expect(facts.title.endsWith("…")).toBe(true);
+    expect(facts.text).toContain(long);
+  }
 });
 
-describe("status", () => {
-  it.each([
-    [{ status: "firing" }, "firing"],
-    [{ state: "ALARM" }, "firing"],
-    [{ alert_transition: "Triggered" }, "firing"],
-    [{ status: "DOWN" }, "firing"],
-    [{ resolved: false }, "firing"],
-    [{ event_action: "trigger" }, "firing"],
-    [{ status: "resolved" }, "resolved"],
-    [{ state: "ok" }, "resolved"],
-    [{ status: "Recovered" }, "resolved"],
-    [{ status: "back to normal" }, "resolved"],
-    [{ state: "closed" }, "resolved"],
-    [{ resolved: true }, "resolved"],
-    [{ heartbeat: { status: 1 } }, "resolved"],
-    [{ alertType: "1", alertTypeFriendlyName: "Down" }, "firing"],
-    [{ alertType: "2", alertTypeFriendlyName: "Up" }, "resolved"],
-    [{ type: "alert.resolved" }, "resolved"],
-    [{ title: "[RESOLVED] TVL fell" }, "resolved"],
-    [{ title: "Up: ETH is above 4,000" }, "unknown"],
-    [{ title: "Close: BTC at 97,000" }, "unknown"],
-    [{ title: "✅ Recovered: TVL" }, "resolved"],
-    [{ status: "acknowledged" }, "firing"],
-    [{ event: "incident.acknowledged" }, "firing"],
-    [{ status: "no data" }, "unknown"],
-    [{ status: 200 }, "unknown"],
-    [{ type: "price.up" }, "unknown"],
-    [{ user: { status: "active" } }, "unknown"],
-  ])("of %j is %s", (payload, status) => {
-    expect(readFacts({ name: "x", ...payload }).status).toBe(status);
-  });
-});
-
-describe("times", () => {
-  const at = Date.UTC(2026, 10, 21, 0, 0, 0);
-  it.each([
-    ...[1795219200, "1795219200", 1795219200000, "1795219200000000", "1795219200.0", "2026-11-21T00:00:00Z"],
-    ...["2026-11-21T01:00:00+01:00", "2026-11-20T19:00:00-0500", "2026-11-21T00:00:00.000000000Z"],
-    ...["2026-11-21 00:00:00 +0000 UTC", "Sat, 21 Nov 2026 00:00:00 GMT"],
-  ])("reads %j", (timestamp) => {
-    const facts = readFacts({ title: "x", timestamp });
-    expect(facts.occurredAt).toBe(at);
-    expect(facts.notes).toEqual([]);
-  });
-
-  it.each([
-    ...[0, 12, "0001-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-11-21", "soon", 99999999999999],
-    ...["2026-11-21T25:00:00Z", "2026-11-21T10:60:00Z", "2026-11-21T10:00:60Z"],
-  ])("leaves %j alone", (timestamp) => {
-    expect(readFacts({ title: "x", timestamp }).occurredAt).toBeUndefined();
-  });
+it.each([
+  ["critical", "CRITICAL crit Fatal emergency P1 P2 sev-1 high error Disaster urgent"],
+  ["warning", "warning WARN medium P3 average moderate"],
+  ["info", "info Informational low notice P4 P5 debug"],
+])("reads as the severity %s: %s", (severity, words) => {
+  for (const word of words.split(" ")) expect([word, readFacts({ severity: word }).severity]).toEqual([word, severity]);
 });
 
 describe("the field list", () => {
@@ -360,31 +340,5 @@ describe("any body", () => {
       }),
       { numRuns: 500 },
     );
-  });
-});
-
-describe("what a woken person would ask", () => {
-  it.each([
-    [{ value: 3, threshold: 5 }, "below 5"],
-    [{ value: "4,012.3", threshold: "$4,000" }, "above $4,000"],
-    [{ value: 5, threshold: 5, condition: "below" }, "threshold 5"],
-    [{ value: 7, threshold: 5, condition: "below" }, "threshold 5"],
-    [{ value: 7, threshold: 5, condition: "below", status: "resolved" }, "above 5"],
-    [{ value: 5, threshold: 7, operator: ">=" }, "threshold 7"],
-    [{ value: 9, threshold: 7, operator: "GreaterThanOrEqualToThreshold" }, "above 7"],
-    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "threshold 25000000"],
-    [{ value: "26.3", unit: "M USD", threshold: "25", condition: "above" }, "above 25"],
-    [{ value: "5m", threshold: 6 }, "threshold 6"],
-    [{ value: "many 3", threshold: 5, condition: "LessThanThreshold" }, "below 5"],
-    [{ value: "many 3", threshold: 5, condition: "below", status: "resolved" }, "threshold 5"],
-    [{ value: 3305, threshold: 2.5, condition: "change_percent" }, "threshold of the change 2.5"],
-  ])("says in the title of %j: %s", (numbers, words) => {
-    const { title } = readFacts({ metric: "eth_tvl", ...numbers });
-    expect(title).toMatch(/^eth_tvl is /);
-    expect(title.split(", ").at(-1)).toBe(words);
-  });
-
-  it.each(["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"])("reads a threshold under %s", (name) => {
-    expect(readFacts({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
   });
 });
