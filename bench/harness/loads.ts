@@ -239,8 +239,8 @@ export interface SharedOptions {
 const longestWarmUpMs = 60_000;
 
 /**
- * Figures of all targets together: `rate` in alerts a second, accepted or relayed. Each alert's `cpu` in µs, the
- * targets' part `cpuOfServers`, the `commits`, `statements` and `walBytes`.
+ * Figures of all targets together: `rate` in alerts a second, accepted or relayed. An alert's `cpu` and the servers'
+ * part of it, `cpuOfServers`, in µs, and its `commits`, `statements` and `walBytes`.
  */
 export async function shareAlerts(options: SharedOptions) {
   const { targets, window, warmUpMs, warmUpAlerts = 0, ms, beside, databaseUrl } = options;

@@ -3,7 +3,7 @@ import { isInstant } from "../ground/time/time-format.ts";
 /** Smaller Unix timestamps are in seconds, others in milliseconds: 1e11 s is the year 5138, 1e11 ms is March 1973. */
 const leastMilliseconds = 1e11;
 
-/** Node alone reads more as dates: "valid 12" would be the first of December 2001. */
+/** Keeps out texts that Node also reads as dates: "valid 12" would be the first of December 2001. */
 const iso8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** Epoch milliseconds from seconds, milliseconds, either as text, or ISO 8601 (UTC when it names no zone). */
