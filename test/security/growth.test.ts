@@ -127,7 +127,7 @@ it.each(Object.entries(bodies).map(([name, make], first) => ({ name, make, first
   },
 );
 
-it("twice the body costs at most about twice as much: a payload that every matcher looks into", () => {
+it("a payload of twice the size costs as much more at most: one that every matcher looks into", () => {
   for (const unit of someUnits(0)) {
     const fault = watchGrowth((size) => {
       const body = Buffer.from(JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }));

@@ -47,7 +47,7 @@ it("no pattern over others' text can take more than linear time in any room that
   expect(slow).toEqual([]);
 });
 
-it("no pattern over others' text can take more than linear time, as patterns that are put together while the program runs are in one place alone", () => {
+it("patterns that are put together while the program runs are in one place alone", () => {
   const makers = files.filter((file) => /new RegExp\b/.test(readText(`src/${file}`)));
   expect(makers).toEqual(["intake/read/salvage-json.ts"]);
 });
