@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { checkDatabase, checkLeftSecrets, checkSpool } from "../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../../src/config/generated-secrets.ts";
@@ -312,62 +312,60 @@ it("names the secrets that a folder has of before, where those of the database a
   expect(await look({ WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYbRs" })).toEqual([]);
 });
 
-describe("with PostgreSQL", () => {
-  const noRun = {} as RelayRun;
+const noRun = {} as RelayRun;
 
-  it("warns of a standby that no commit waits for, also where the user may not see what copies from the server", async () => {
-    const server = await startPostgresServer();
-    onTestFinished(server.end);
-    await runSql(server.url, "CREATE ROLE tocsin LOGIN");
-    await runSql(server.url, "CREATE DATABASE tocsin OWNER tocsin");
-    const load = (user: string) => {
-      const url = new URL(server.url);
-      url.username = user;
-      url.pathname = "/tocsin";
-      return loadConfig({ env: { DATABASE_URL: url.href }, cwd: makeTempFolder() });
-    };
-    const config = load("tocsin");
-    // The first start makes the tables.
-    await withKept(config, (kept) => kept.list(), { isExisting: false });
-    const failover = async (user: string) =>
-      (await checkDatabase(noRun, load(user))).find(({ check }) => check === "failover");
-    expect(await failover("tocsin")).toMatchObject({ verdict: "ok", detail: expect.stringContaining("no standby") });
-    const standby = new pg.Client({ connectionString: server.url, replication: "true" } as pg.ClientConfig);
-    await standby.connect();
-    onTestFinished(() => standby.end());
-    const risk = "a failover may lose alerts that were answered in the last moments";
-    const asynchronous = { verdict: "warning", detail: `the server has a standby that no commit waits for: ${risk}` };
-    expect(await failover("postgres")).toMatchObject(asynchronous);
-    expect(await failover("tocsin")).toMatchObject({
-      verdict: "warning",
-      detail: expect.stringMatching(/this user may not see whether it is a standby .* a failover may lose/),
-      mend: expect.stringContaining("synchronous_standby_names"),
-    });
-    await runSql(server.url, "GRANT pg_read_all_stats TO tocsin");
-    expect(await failover("tocsin")).toMatchObject(asynchronous);
+it("with PostgreSQL, warns of a standby that no commit waits for, also where the user may not see what copies from the server", async () => {
+  const server = await startPostgresServer();
+  onTestFinished(server.end);
+  await runSql(server.url, "CREATE ROLE tocsin LOGIN");
+  await runSql(server.url, "CREATE DATABASE tocsin OWNER tocsin");
+  const load = (user: string) => {
+    const url = new URL(server.url);
+    url.username = user;
+    url.pathname = "/tocsin";
+    return loadConfig({ env: { DATABASE_URL: url.href }, cwd: makeTempFolder() });
+  };
+  const config = load("tocsin");
+  // The first start makes the tables.
+  await withKept(config, (kept) => kept.list(), { isExisting: false });
+  const failover = async (user: string) =>
+    (await checkDatabase(noRun, load(user))).find(({ check }) => check === "failover");
+  expect(await failover("tocsin")).toMatchObject({ verdict: "ok", detail: expect.stringContaining("no standby") });
+  const standby = new pg.Client({ connectionString: server.url, replication: "true" } as pg.ClientConfig);
+  await standby.connect();
+  onTestFinished(() => standby.end());
+  const risk = "a failover may lose alerts that were answered in the last moments";
+  const asynchronous = { verdict: "warning", detail: `the server has a standby that no commit waits for: ${risk}` };
+  expect(await failover("postgres")).toMatchObject(asynchronous);
+  expect(await failover("tocsin")).toMatchObject({
+    verdict: "warning",
+    detail: expect.stringMatching(/this user may not see whether it is a standby .* a failover may lose/),
+    mend: expect.stringContaining("synchronous_standby_names"),
   });
+  await runSql(server.url, "GRANT pg_read_all_stats TO tocsin");
+  expect(await failover("tocsin")).toMatchObject(asynchronous);
+});
 
-  it("says whether there is a spool, whether it can be written, and what waits in it", async () => {
-    const folder = makeTempFolder();
-    const dir = join(folder, "spool");
-    const look = async (env: Record<string, string>) =>
-      checkSpool(noRun, loadConfig({ env: { DATABASE_URL: "postgres://db/tocsin", ...env }, cwd: folder }));
-    expect(await checkSpool(noRun, loadConfig({ env: {}, cwd: folder }))).toEqual([]);
-    expect(await look({})).toMatchObject([{ verdict: "warning", detail: expect.stringMatching(/not set: .* 503/) }]);
-    expect(await look({ SPOOL_DIR: dir })).toMatchObject([
-      { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
-    ]);
-    const threadEntry = compiledThread();
-    const spool = await openSpoolDatabase({ dir, maxBytes: 1e6, threadEntry });
-    for (const _ of [1, 2]) await spool.append(spooledRequest());
-    // As a relay has it that runs.
-    expect(await look({ SPOOL_DIR: dir })).toMatchObject([
-      { verdict: "warning", detail: expect.stringMatching(/^2 requests in .*spool .* has not taken yet/) },
-    ]);
-    await spool.close();
-    writeFileSync(join(folder, "file"), "");
-    expect(await look({ SPOOL_DIR: join(folder, "file") })).toMatchObject([
-      { verdict: "problem", detail: expect.stringContaining("is a file, not a folder") },
-    ]);
-  });
+it("with PostgreSQL, says whether there is a spool, whether it can be written, and what waits in it", async () => {
+  const folder = makeTempFolder();
+  const dir = join(folder, "spool");
+  const look = async (env: Record<string, string>) =>
+    checkSpool(noRun, loadConfig({ env: { DATABASE_URL: "postgres://db/tocsin", ...env }, cwd: folder }));
+  expect(await checkSpool(noRun, loadConfig({ env: {}, cwd: folder }))).toEqual([]);
+  expect(await look({})).toMatchObject([{ verdict: "warning", detail: expect.stringMatching(/not set: .* 503/) }]);
+  expect(await look({ SPOOL_DIR: dir })).toMatchObject([
+    { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
+  ]);
+  const threadEntry = compiledThread();
+  const spool = await openSpoolDatabase({ dir, maxBytes: 1e6, threadEntry });
+  for (const _ of [1, 2]) await spool.append(spooledRequest());
+  // As a relay has it that runs.
+  expect(await look({ SPOOL_DIR: dir })).toMatchObject([
+    { verdict: "warning", detail: expect.stringMatching(/^2 requests in .*spool .* has not taken yet/) },
+  ]);
+  await spool.close();
+  writeFileSync(join(folder, "file"), "");
+  expect(await look({ SPOOL_DIR: join(folder, "file") })).toMatchObject([
+    { verdict: "problem", detail: expect.stringContaining("is a file, not a folder") },
+  ]);
 });

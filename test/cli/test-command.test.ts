@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { halve, startSpoilingProxy } from "../support/spoiling-proxy.ts";
@@ -47,74 +47,72 @@ it("fails when a destination refuses, and shows its words", async () => {
   expect((await world.run(`alerts show ${id}`)).stdout).toContain("What helps: check the chat");
 });
 
-describe("straight to one destination", () => {
-  it("sends one marked message there, whatever the routes, mutes and quiet hours say", async () => {
-    const muted = `${yaml.replace("chatId: ", 'quietHours: { from: "00:00", to: "23:59" }, chatId: ')}
+it("straight to one destination sends one marked message there, whatever the routes, mutes and quiet hours say", async () => {
+  const muted = `${yaml.replace("chatId: ", 'quietHours: { from: "00:00", to: "23:59" }, chatId: ')}
 mutes:
   - { match: { title: { exists: true } }, until: "2099-01-01T00:00:00Z", reason: everything }
 `;
-    const world = await createRelayWorld({ yaml: muted });
-    const run = await world.run(["test", "--to", "desk", "--to", "mail", "--json", ...patient]);
-    expect([run.status, run.stderr]).toEqual([0, ""]);
-    const { data } = run.json();
-    expect(data).toMatchObject({ ok: true, timedOut: false, tests: [{ destination: "desk", isNew: true }, {}] });
-    const sent = { state: "sent", purpose: "test" };
-    expect(data.deliveries).toMatchObject(["desk", "mail"].map((destination) => ({ destination, ...sent })));
-    expect(world.chat.messages(deskChat).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^🧪 Test of desk[\s\S]*straight to this destination[\s\S]*No action needed/),
-    ]);
-    expect(world.chat.messages(opsChat)).toEqual([]);
-    expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
-    const logged = await world.run(["alerts", "show", data.tests[0].id]);
-    expect(logged.stdout).toMatch(/origin +test[\s\S]*request +none: Tocsin wrote it itself/);
-    // The clock of this machine is an hour behind: what it took is said by the relay's.
-    const late = await world.run(["test", "--to", "ops", ...patient], { now: () => Date.now() - 3_600_000 });
-    expect(late.stdout).toMatch(/has reached ops \(\S+\) after [\d.]+ m?s\. /);
-  });
+  const world = await createRelayWorld({ yaml: muted });
+  const run = await world.run(["test", "--to", "desk", "--to", "mail", "--json", ...patient]);
+  expect([run.status, run.stderr]).toEqual([0, ""]);
+  const { data } = run.json();
+  expect(data).toMatchObject({ ok: true, timedOut: false, tests: [{ destination: "desk", isNew: true }, {}] });
+  const sent = { state: "sent", purpose: "test" };
+  expect(data.deliveries).toMatchObject(["desk", "mail"].map((destination) => ({ destination, ...sent })));
+  expect(world.chat.messages(deskChat).map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^🧪 Test of desk[\s\S]*straight to this destination[\s\S]*No action needed/),
+  ]);
+  expect(world.chat.messages(opsChat)).toEqual([]);
+  expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
+  const logged = await world.run(["alerts", "show", data.tests[0].id]);
+  expect(logged.stdout).toMatch(/origin +test[\s\S]*request +none: Tocsin wrote it itself/);
+  // The clock of this machine is an hour behind: what it took is said by the relay's.
+  const late = await world.run(["test", "--to", "ops", ...patient], { now: () => Date.now() - 3_600_000 });
+  expect(late.stdout).toMatch(/has reached ops \(\S+\) after [\d.]+ m?s\. /);
+});
 
-  it("says why it was not reached and what to do, and sends no second one within seconds", async () => {
-    // Its clock stands still, so that the second is asked for within seconds on any machine.
-    const at = Date.now();
-    const world = await createRelayWorld({ clock: { ...systemClock, now: () => at } });
-    world.chat.setMembership(deskChat, "kicked");
-    const first = await world.run(["test", "--to", "desk", ...patient]);
-    expect(first.status).toBe(1);
-    expect(first.stdout).toMatch(
-      /^The test did not reach desk \(-1001700000001\): .*bot was kicked.*\. Add the bot back and let it post\.\n\n0 of 1 reached\.\n/,
-    );
-    expect((await world.run("status")).stdout).toMatch(/desk .*dead/);
-    world.chat.setMembership(deskChat, "member");
-    const again = await world.run(["test", "--to", "desk", ...patient]);
-    expect(again.stderr).toContain("no second test was sent to desk: this is what became of the one of");
-    expect(world.chat.messages(deskChat)).toEqual([]);
-  });
+it("straight to one destination says why it was not reached and what to do, and sends no second one within seconds", async () => {
+  // Its clock stands still, so that the second is asked for within seconds on any machine.
+  const at = Date.now();
+  const world = await createRelayWorld({ clock: { ...systemClock, now: () => at } });
+  world.chat.setMembership(deskChat, "kicked");
+  const first = await world.run(["test", "--to", "desk", ...patient]);
+  expect(first.status).toBe(1);
+  expect(first.stdout).toMatch(
+    /^The test did not reach desk \(-1001700000001\): .*bot was kicked.*\. Add the bot back and let it post\.\n\n0 of 1 reached\.\n/,
+  );
+  expect((await world.run("status")).stdout).toMatch(/desk .*dead/);
+  world.chat.setMembership(deskChat, "member");
+  const again = await world.run(["test", "--to", "desk", ...patient]);
+  expect(again.stderr).toContain("no second test was sent to desk: this is what became of the one of");
+  expect(world.chat.messages(deskChat)).toEqual([]);
+});
 
-  it("fails when the time runs out, says why, and that the relay goes on", async () => {
-    const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
-    const time = passTimeWhen(async () => {
-      const counted = await world.relay.store.countByDestination();
-      const countsOf = (name: string) => counted.find(({ destination }) => destination === name)?.counts;
-      return countsOf("mail")?.waiting === 1 && countsOf("ops")?.sent === 1;
-    });
-    const run = await world.run("test --to mail,ops --timeout 2s", time);
-    expect(run.status).toBe(1);
-    expect(run.stdout).toMatch(
-      /has not reached mail .*check the network[\s\S]*has reached ops[\s\S]*1 of 2 reached after 2 s; the relay keeps trying/,
-    );
-    expect((await world.run("test --to mail --timeout 1s")).stderr).toContain("no second test was sent to mail");
+it("straight to one destination fails when the time runs out, says why, and that the relay goes on", async () => {
+  const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
+  const time = passTimeWhen(async () => {
+    const counted = await world.relay.store.countByDestination();
+    const countsOf = (name: string) => counted.find(({ destination }) => destination === name)?.counts;
+    return countsOf("mail")?.waiting === 1 && countsOf("ops")?.sent === 1;
   });
+  const run = await world.run("test --to mail,ops --timeout 2s", time);
+  expect(run.status).toBe(1);
+  expect(run.stdout).toMatch(
+    /has not reached mail .*check the network[\s\S]*has reached ops[\s\S]*1 of 2 reached after 2 s; the relay keeps trying/,
+  );
+  expect((await world.run("test --to mail --timeout 1s")).stderr).toContain("no second test was sent to mail");
+});
 
-  it("says by Ctrl-C that what was sent goes on, and where to see it", async () => {
-    const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
-    const interrupt = new AbortController();
-    const sleep = async () => {
-      interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
-      throw interrupt.signal.reason;
-    };
-    const run = await world.run("test --to mail", { signal: interrupt.signal, sleep });
-    expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}the relay still sends; see: tocsin alerts show 01/);
-  });
+it("straight to one destination says by Ctrl-C that what was sent goes on, and where to see it", async () => {
+  const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
+  const interrupt = new AbortController();
+  const sleep = async () => {
+    interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
+    throw interrupt.signal.reason;
+  };
+  const run = await world.run("test --to mail", { signal: interrupt.signal, sleep });
+  expect(run.status).toBe(1);
+  expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}the relay still sends; see: tocsin alerts show 01/);
 });
 
 it("reaches nobody where no route wants it, a name is none, or the hook has another secret than the one found here", async () => {

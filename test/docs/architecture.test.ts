@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, normalize } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readText, root } from "./documents.ts";
 
 interface Import {
@@ -50,69 +50,68 @@ test("what rooms know of the contract brings no schemas with it", () => {
 const strangersOf = (room: string, isAllowed: (one: Import) => boolean) =>
   imports.filter((one) => one.room === room && !isAllowed(one));
 
-describe("the direction of imports", () => {
-  test.each(innerRooms)("%s imports itself and the storeys below the rooms", (room) => {
-    const allowed = [room, "facts", "matching", "ringing", "charts", "core", "ground"];
-    // A failure is answered alike before there are pages and by them.
-    if (room === "web") allowed.push("http", "contract", "panels");
-    const isAllowed = ({ target, isOwn }: Import) =>
-      !isOwn || allowed.includes(roomOf(target)) || isVendorsFace(target) || target === shownByRooms;
-    expect(strangersOf(room, isAllowed)).toEqual([]);
-  });
+test.each(innerRooms)("the direction of imports %s imports itself and the storeys below the rooms", (room) => {
+  const allowed = [room, "facts", "matching", "ringing", "charts", "core", "ground"];
+  // A failure is answered alike before there are pages and by them.
+  if (room === "web") allowed.push("http", "contract", "panels");
+  const isAllowed = ({ target, isOwn }: Import) =>
+    !isOwn || allowed.includes(roomOf(target)) || isVendorsFace(target) || target === shownByRooms;
+  expect(strangersOf(room, isAllowed)).toEqual([]);
+});
 
-  test("a vendor imports no other vendor", () => {
-    const folderOf = (path: string) => path.split("/")[1] ?? "";
-    const isInFolder = (path: string) => /^vendors\/.*\//.test(path);
-    const isAllowed = ({ file, target }: Import) =>
-      file === "vendors/index.ts" ||
-      !isInFolder(target) ||
-      [folderOf(file), "http", "layout"].includes(folderOf(target));
-    expect(strangersOf("vendors", isAllowed)).toEqual([]);
-  });
+test("the direction of imports a vendor imports no other vendor", () => {
+  const folderOf = (path: string) => path.split("/")[1] ?? "";
+  const isInFolder = (path: string) => /^vendors\/.*\//.test(path);
+  const isAllowed = ({ file, target }: Import) =>
+    file === "vendors/index.ts" || !isInFolder(target) || [folderOf(file), "http", "layout"].includes(folderOf(target));
+  expect(strangersOf("vendors", isAllowed)).toEqual([]);
+});
 
-  const below = ["matching", "ringing", "vendors", "charts", "core", "ground"];
-  test.each<[string, string[], string[]?]>([
-    ["vendors", ["vendors", "charts", "core", "ground"]],
-    ["charts", ["charts", "ground"], ["d3-scale", "d3-shape", "@resvg/resvg-js"]],
-    ["matching", ["matching", "core", "ground"], ["re2js"]],
-    ["facts", ["facts", "core", "ground"], []],
-    ["ringing", ["ringing", "core", "ground"], []],
-    ["core", ["core", "ground"], []],
-    ["ground", ["ground"], ["zod"]],
-    ["panels", ["panels", "contract", "matching", "vendors", "core", "ground"], []],
-    ["http", ["http", "intake", "core", "ground", shownByRooms]],
-    ["explain", ["explain", ...innerRooms, "matching", "ringing", "vendors", "core", "ground"]],
-    ["start", ["start", "http", "explain", ...innerRooms, ...below]],
-  ])("%s imports nothing of ours but %j, and of libraries (where they are named) but %j", (room, ours, libraries) => {
+const below = ["matching", "ringing", "vendors", "charts", "core", "ground"];
+test.each<[string, string[], string[]?]>([
+  ["vendors", ["vendors", "charts", "core", "ground"]],
+  ["charts", ["charts", "ground"], ["d3-scale", "d3-shape", "@resvg/resvg-js"]],
+  ["matching", ["matching", "core", "ground"], ["re2js"]],
+  ["facts", ["facts", "core", "ground"], []],
+  ["ringing", ["ringing", "core", "ground"], []],
+  ["core", ["core", "ground"], []],
+  ["ground", ["ground"], ["zod"]],
+  ["panels", ["panels", "contract", "matching", "vendors", "core", "ground"], []],
+  ["http", ["http", "intake", "core", "ground", shownByRooms]],
+  ["explain", ["explain", ...innerRooms, "matching", "ringing", "vendors", "core", "ground"]],
+  ["start", ["start", "http", "explain", ...innerRooms, ...below]],
+])(
+  "the direction of imports %s imports nothing of ours but %j, and of libraries (where they are named) but %j",
+  (room, ours, libraries) => {
     const isAllowed = ({ target, isOwn }: Import) =>
       isOwn
         ? ours.includes(roomOf(target)) || ours.includes(target)
         : (libraries?.includes(target) ?? true) || target.startsWith("node:");
     expect(strangersOf(room, isAllowed)).toEqual([]);
-  });
+  },
+);
 
-  test("nothing but the commands imports the composition root, and nothing but main the commands", () => {
-    const importersOf = (room: string) =>
-      new Set(imports.filter(({ target, isOwn }) => isOwn && roomOf(target) === room).map((one) => one.room));
-    expect(importersOf("start")).toEqual(new Set(["cli", "start"]));
-    expect(importersOf("cli")).toEqual(new Set(["cli", "main.ts"]));
-  });
+test("the direction of imports nothing but the commands imports the composition root, and nothing but main the commands", () => {
+  const importersOf = (room: string) =>
+    new Set(imports.filter(({ target, isOwn }) => isOwn && roomOf(target) === room).map((one) => one.room));
+  expect(importersOf("start")).toEqual(new Set(["cli", "start"]));
+  expect(importersOf("cli")).toEqual(new Set(["cli", "main.ts"]));
+});
 
-  test("page and command line stand on contract and panels, never on each other", () => {
-    const isOther = ({ target, isOwn }: Import) => isOwn && ["web", "cli"].includes(roomOf(target));
-    for (const room of ["web", "cli"]) {
-      expect(imports.filter((one) => one.room === room && isOther(one) && roomOf(one.target) !== room)).toEqual([]);
-    }
-  });
+test("the direction of imports page and command line stand on contract and panels, never on each other", () => {
+  const isOther = ({ target, isOwn }: Import) => isOwn && ["web", "cli"].includes(roomOf(target));
+  for (const room of ["web", "cli"]) {
+    expect(imports.filter((one) => one.room === room && isOther(one) && roomOf(one.target) !== room)).toEqual([]);
+  }
+});
 
-  test("rooms take the ports they use: only the store knows all of them together", () => {
-    const whole = imports.filter(({ target }) => target === "core/ports/store.ts").map(({ room }) => room);
-    expect([...new Set(whole)]).toEqual(["store"]);
-  });
+test("the direction of imports rooms take the ports they use: only the store knows all of them together", () => {
+  const whole = imports.filter(({ target }) => target === "core/ports/store.ts").map(({ room }) => room);
+  expect([...new Set(whole)]).toEqual(["store"]);
+});
 
-  test("modules of Node are named with node:", () => {
-    expect(imports.filter(({ target, isOwn }) => !isOwn && builtinModules.includes(target))).toEqual([]);
-  });
+test("the direction of imports modules of Node are named with node:", () => {
+  expect(imports.filter(({ target, isOwn }) => !isOwn && builtinModules.includes(target))).toEqual([]);
 });
 
 test("only cli/workshop.ts knows of the workshop, and what is installed suffices for all of src", () => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Log } from "../../src/core/log.ts";
 import { openSocket } from "../../src/http/hold-socket.ts";
 import { supervise } from "../../src/start/supervise.ts";
@@ -87,82 +87,80 @@ const logLevel = { where: "LOG_LEVEL", message: "is no level", instead: "write i
 const heard = ({ children }: ReturnType<typeof startSupervisor>) =>
   children.map(({ args, signals }) => [args === serve ? "serve" : "check", ...signals].join(" "));
 
-describe("SIGHUP", () => {
-  it("asks the relay to stop when the check has found nothing, and starts the next when it has ended", async () => {
-    const supervisor = startSupervisor();
-    await supervisor.hangUp();
-    expect(heard(supervisor)).toEqual(["serve", "check"]);
-    await supervisor.check(0);
-    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
-    supervisor.children[0]?.end(0);
-    await supervisor.clock.settle();
-    expect(heard(supervisor)).toEqual(["serve SIGTERM", "check", "serve"]);
-  });
+it("SIGHUP asks the relay to stop when the check has found nothing, and starts the next when it has ended", async () => {
+  const supervisor = startSupervisor();
+  await supervisor.hangUp();
+  expect(heard(supervisor)).toEqual(["serve", "check"]);
+  await supervisor.check(0);
+  expect(heard(supervisor)).toEqual(["serve SIGTERM", "check"]);
+  supervisor.children[0]?.end(0);
+  await supervisor.clock.settle();
+  expect(heard(supervisor)).toEqual(["serve SIGTERM", "check", "serve"]);
+});
 
-  type Checked = (supervisor: ReturnType<typeof startSupervisor>) => Promise<void>;
-  const says = (status: number, said?: object): Checked => {
-    return (supervisor) => supervisor.check(status, said);
-  };
-  const isMissing: Checked = async ({ latest, clock }) => {
-    Object.assign(latest(), { pid: undefined });
-    latest().emit("error", failing("ENOENT"));
-    await clock.settle();
-  };
-  it.each<[string, Checked, string, Parameters<typeof startSupervisor>[0]?]>([
-    ["a mistake", says(2, { data: { valid: false, problems: [logLevel] } }), "LOG_LEVEL: is no level (write info)"],
-    ["an installation that is not whole", says(1, { error: { message: "Not built yet." } }), "Not built yet."],
-    ["a check that says nothing", says(1), "tocsin check ended with status 1"],
-    ["a check that hangs", ({ clock }) => clock.advance(30_000), "tocsin check ended with SIGKILL"],
-    ["a check that is not there", isMissing, "tocsin check cannot be started: ENOENT"],
-    [
-      "no room for a check",
-      async () => {},
-      "tocsin check cannot be started: ENOMEM",
-      { refuses: (args) => (args === serve ? undefined : failing("ENOMEM")) },
-    ],
-  ])("lets the relay go on with %s, and says why", async (_what, check, why, start) => {
-    const supervisor = startSupervisor(start);
-    await supervisor.hangUp();
-    await check(supervisor);
-    expect(heard(supervisor)[0]).toBe("serve");
-    expect(supervisor.events.at(-1)).toEqual({ event: "restart_refused", why, goesOn: 1 });
-  });
+type Checked = (supervisor: ReturnType<typeof startSupervisor>) => Promise<void>;
+const says = (status: number, said?: object): Checked => {
+  return (supervisor) => supervisor.check(status, said);
+};
+const isMissing: Checked = async ({ latest, clock }) => {
+  Object.assign(latest(), { pid: undefined });
+  latest().emit("error", failing("ENOENT"));
+  await clock.settle();
+};
+it.each<[string, Checked, string, Parameters<typeof startSupervisor>[0]?]>([
+  ["a mistake", says(2, { data: { valid: false, problems: [logLevel] } }), "LOG_LEVEL: is no level (write info)"],
+  ["an installation that is not whole", says(1, { error: { message: "Not built yet." } }), "Not built yet."],
+  ["a check that says nothing", says(1), "tocsin check ended with status 1"],
+  ["a check that hangs", ({ clock }) => clock.advance(30_000), "tocsin check ended with SIGKILL"],
+  ["a check that is not there", isMissing, "tocsin check cannot be started: ENOENT"],
+  [
+    "no room for a check",
+    async () => {},
+    "tocsin check cannot be started: ENOMEM",
+    { refuses: (args) => (args === serve ? undefined : failing("ENOMEM")) },
+  ],
+])("SIGHUP lets the relay go on with %s, and says why", async (_what, check, why, start) => {
+  const supervisor = startSupervisor(start);
+  await supervisor.hangUp();
+  await check(supervisor);
+  expect(heard(supervisor)[0]).toBe("serve");
+  expect(supervisor.events.at(-1)).toEqual({ event: "restart_refused", why, goesOn: 1 });
+});
 
-  it("checks once more when it comes again meanwhile, and signals a relay once however often it comes", async () => {
-    const supervisor = startSupervisor();
-    for (let signal = 0; signal < 3; signal += 1) await supervisor.hangUp();
-    await supervisor.check(2);
-    await supervisor.check(0);
-    await supervisor.hangUp();
-    await supervisor.check(0);
-    supervisor.stop();
-    // A second signal would end it at once, and with it the calls and alerts that are under way.
-    expect(heard(supervisor)[0]).toBe("serve SIGTERM");
-    supervisor.children[0]?.end(0);
-    expect(await supervisor.ended).toBe(0);
-  });
+it("SIGHUP checks once more when it comes again meanwhile, and signals a relay once however often it comes", async () => {
+  const supervisor = startSupervisor();
+  for (let signal = 0; signal < 3; signal += 1) await supervisor.hangUp();
+  await supervisor.check(2);
+  await supervisor.check(0);
+  await supervisor.hangUp();
+  await supervisor.check(0);
+  supervisor.stop();
+  // A second signal would end it at once, and with it the calls and alerts that are under way.
+  expect(heard(supervisor)[0]).toBe("serve SIGTERM");
+  supervisor.children[0]?.end(0);
+  expect(await supervisor.ended).toBe(0);
+});
 
-  it("does not stop a relay that was started since", async () => {
-    const supervisor = startSupervisor();
-    const [first] = supervisor.children;
-    await supervisor.hangUp();
-    const [, check] = supervisor.children;
-    await supervisor.clock.advance(10_000);
-    first?.end(null, "SIGSEGV");
-    await supervisor.clock.settle();
-    check?.end(0);
-    await supervisor.clock.settle();
-    expect(heard(supervisor)).toEqual(["serve", "check", "serve"]);
-  });
+it("SIGHUP does not stop a relay that was started since", async () => {
+  const supervisor = startSupervisor();
+  const [first] = supervisor.children;
+  await supervisor.hangUp();
+  const [, check] = supervisor.children;
+  await supervisor.clock.advance(10_000);
+  first?.end(null, "SIGSEGV");
+  await supervisor.clock.settle();
+  check?.end(0);
+  await supervisor.clock.settle();
+  expect(heard(supervisor)).toEqual(["serve", "check", "serve"]);
+});
 
-  it("ends a pause after a crash", async () => {
-    const supervisor = startSupervisor();
-    supervisor.latest().end(1);
-    await supervisor.clock.settle();
-    expect(supervisor.children).toHaveLength(1);
-    await supervisor.hangUp();
-    expect(supervisor.children).toHaveLength(2);
-  });
+it("SIGHUP ends a pause after a crash", async () => {
+  const supervisor = startSupervisor();
+  supervisor.latest().end(1);
+  await supervisor.clock.settle();
+  expect(supervisor.children).toHaveLength(1);
+  await supervisor.hangUp();
+  expect(supervisor.children).toHaveLength(2);
 });
 
 it("a relay that hangs is killed 10 s behind its own limit for calls in flight, and the next is started", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { checkPublicUrl } from "../../src/upstream/check-public-url.ts";
 import { findRelayAt, findSpoiling } from "../../src/upstream/prove-address.ts";
@@ -18,52 +18,46 @@ async function check(url: string, maxBodyBytes = 1024 * 1024) {
   return findings;
 }
 
-describe("the public address", () => {
-  it("takes an alert whole, and the look at it is neither an alert nor a refusal", async () => {
-    const { door, url } = await openLoneDoor(secret);
-    const findings = await check(url);
-    expect(findings.map(({ verdict }) => verdict)).toEqual(["ok", "ok", "ok", "ok"]);
-    expect(findings.at(-1)?.detail).toBe("an alert of 65,536 bytes arrives whole");
-    expect(Object.values(door.counters).filter((count) => count !== 0)).toEqual([]);
-    expect(door.refusals().every(({ total }) => total === 0)).toBe(true);
-  });
+it("the public address takes an alert whole, and the look at it is neither an alert nor a refusal", async () => {
+  const { door, url } = await openLoneDoor(secret);
+  const findings = await check(url);
+  expect(findings.map(({ verdict }) => verdict)).toEqual(["ok", "ok", "ok", "ok"]);
+  expect(findings.at(-1)?.detail).toBe("an alert of 65,536 bytes arrives whole");
+  expect(Object.values(door.counters).filter((count) => count !== 0)).toEqual([]);
+  expect(door.refusals().every(({ total }) => total === 0)).toBe(true);
+});
 
-  it.each<[string, Spoil, RegExp]>([
-    ["drops", drop, /^an alert arrives without its body: 65,536 bytes sent, 0 arrived$/],
-    ["compresses", compress, /^an alert arrives compressed \(gzip\): 65,536 bytes sent, \d[\d,]* arrived$/],
-    ["re-encodes", writeInLatin, /^an alert arrives with another body: 65,536 bytes sent, \d[\d,]* arrived$/],
-    ["limits", limit, /^an alert of 65,536 bytes is refused there: it is too large \(413\)$/],
-    ["answers", () => 200, /^an alert, sent by POST: something else answers there with 200$/],
-    [
-      "redirects",
-      () => 308,
-      /^an alert, sent by POST: it is redirected \(308\), and senders of webhooks do not follow$/,
-    ],
-    ["forbids", () => 403, /^an alert, sent by POST: something in front of the relay lets nobody through \(403\)$/],
-  ])("is a problem where a proxy %s what is posted", async (_name, spoil, words) => {
-    const { url } = await openLoneDoor(secret);
-    const last = (await check(await startSpoilingProxy(url, spoil))).at(-1);
-    expect(last).toMatchObject({ verdict: "problem", detail: expect.stringMatching(words) });
-    expect(last?.mend).toMatch(/^let the proxy |^set PUBLIC_URL|^let \/hooks/);
-  });
+it.each<[string, Spoil, RegExp]>([
+  ["drops", drop, /^an alert arrives without its body: 65,536 bytes sent, 0 arrived$/],
+  ["compresses", compress, /^an alert arrives compressed \(gzip\): 65,536 bytes sent, \d[\d,]* arrived$/],
+  ["re-encodes", writeInLatin, /^an alert arrives with another body: 65,536 bytes sent, \d[\d,]* arrived$/],
+  ["limits", limit, /^an alert of 65,536 bytes is refused there: it is too large \(413\)$/],
+  ["answers", () => 200, /^an alert, sent by POST: something else answers there with 200$/],
+  ["redirects", () => 308, /^an alert, sent by POST: it is redirected \(308\), and senders of webhooks do not follow$/],
+  ["forbids", () => 403, /^an alert, sent by POST: something in front of the relay lets nobody through \(403\)$/],
+])("the public address is a problem where a proxy %s what is posted", async (_name, spoil, words) => {
+  const { url } = await openLoneDoor(secret);
+  const last = (await check(await startSpoilingProxy(url, spoil))).at(-1);
+  expect(last).toMatchObject({ verdict: "problem", detail: expect.stringMatching(words) });
+  expect(last?.mend).toMatch(/^let the proxy |^set PUBLIC_URL|^let \/hooks/);
+});
 
-  it("is asked no more than the relay takes, and a small limit of the relay is named and no fault", async () => {
-    const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
-    expect((await check(url, 1024)).at(-1)).toEqual({
-      check: "public URL",
-      verdict: "warning",
-      detail: "an alert of 1,024 bytes arrives whole, and the relay refuses larger ones",
-      mend: "raise intake.maxBodyBytes: some services send 65,536 bytes",
-    });
-    expect(await findSpoiling(`${url}/hooks/${secret.reveal()}`, secret, 1024)).toBeUndefined();
+it("the public address is asked no more than the relay takes, and a small limit of the relay is named and no fault", async () => {
+  const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
+  expect((await check(url, 1024)).at(-1)).toEqual({
+    check: "public URL",
+    verdict: "warning",
+    detail: "an alert of 1,024 bytes arrives whole, and the relay refuses larger ones",
+    mend: "raise intake.maxBodyBytes: some services send 65,536 bytes",
   });
+  expect(await findSpoiling(`${url}/hooks/${secret.reveal()}`, secret, 1024)).toBeUndefined();
+});
 
-  it("is a problem where the relay there has another limit than the one configured here", async () => {
-    const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
-    expect((await check(url)).at(-1)).toMatchObject({
-      detail: "an alert of 65,536 bytes is refused there: it is too large (413)",
-      mend: "raise intake.maxBodyBytes of the relay",
-    });
+it("the public address is a problem where the relay there has another limit than the one configured here", async () => {
+  const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
+  expect((await check(url)).at(-1)).toMatchObject({
+    detail: "an alert of 65,536 bytes is refused there: it is too large (413)",
+    mend: "raise intake.maxBodyBytes of the relay",
   });
 });
 

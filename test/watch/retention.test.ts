@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import type { Position } from "../../src/core/ports/alert-log.ts";
 import type { RemovalStep, Retention } from "../../src/core/ports/retention.ts";
@@ -51,117 +51,115 @@ async function runFor(
 const now = createTestClock().now();
 const every = (count: number, ageMs: number) => Array.from({ length: count }, () => now - ageMs);
 
-describe("retention", () => {
-  it("removes what is too old, and then what is too much but for the last hour", async () => {
-    const received = [...every(50, 91 * day), ...every(50, 2 * hour), ...every(50, 0.5 * hour)];
-    await runFor(30_000, fakeLog(received), { maxAgeMs: 90 * day });
-    expect(received).toHaveLength(100);
-    await runFor(30_000, fakeLog(received), { maxBytes: 68 });
-    expect(received.length).toBeGreaterThan(68 - 16);
-    expect(received.length).toBeLessThanOrEqual(68);
-    await runFor(30_000, fakeLog(received), { maxBytes: 1 });
-    expect(received).toHaveLength(50);
-  });
+it("retention removes what is too old, and then what is too much but for the last hour", async () => {
+  const received = [...every(50, 91 * day), ...every(50, 2 * hour), ...every(50, 0.5 * hour)];
+  await runFor(30_000, fakeLog(received), { maxAgeMs: 90 * day });
+  expect(received).toHaveLength(100);
+  await runFor(30_000, fakeLog(received), { maxBytes: 68 });
+  expect(received.length).toBeGreaterThan(68 - 16);
+  expect(received.length).toBeLessThanOrEqual(68);
+  await runFor(30_000, fakeLog(received), { maxBytes: 1 });
+  expect(received).toHaveLength(50);
+});
 
-  it("asks for nothing when both limits are off", async () => {
-    const log = fakeLog(every(9, 1000 * day));
-    await runFor(hour, log, {});
-    expect([log.steps, log.rounds()]).toEqual([[], 0]);
-  });
+it("retention asks for nothing when both limits are off", async () => {
+  const log = fakeLog(every(9, 1000 * day));
+  await runFor(hour, log, {});
+  expect([log.steps, log.rounds()]).toEqual([[], 0]);
+});
 
-  it.each<[string, number, Parameters<typeof fakeLog>[1], unknown]>([
-    ["smaller steps while they take long", 1000, { tookMs: 50 }, [4]],
-    ["larger ones while they do not", 5000, { tookMs: 0.5 }, expect.arrayContaining([512])],
-    // Where no alert waits for a step, a short one would cost more than what it removes.
-    [
-      "larger ones too where they hinder nobody",
-      1000,
-      { tookMs: 40, removesBesideOthers: true },
-      expect.arrayContaining([512]),
-    ],
-    ["smaller ones where each takes very long there", 1000, { tookMs: 600, removesBesideOthers: true }, [64]],
-  ])("makes %s", async (_what, alerts, changes, limits) => {
-    const log = fakeLog(every(alerts, 91 * day), changes);
-    await runFor(10_000, log, { maxAgeMs: 90 * day });
-    const seen = [...new Set(log.steps.map(({ limit }) => limit))];
-    expect(seen).toEqual(limits);
-    expect(Math.max(...seen)).toBeLessThanOrEqual(512);
-  });
+it.each<[string, number, Parameters<typeof fakeLog>[1], unknown]>([
+  ["smaller steps while they take long", 1000, { tookMs: 50 }, [4]],
+  ["larger ones while they do not", 5000, { tookMs: 0.5 }, expect.arrayContaining([512])],
+  // Where no alert waits for a step, a short one would cost more than what it removes.
+  [
+    "larger ones too where they hinder nobody",
+    1000,
+    { tookMs: 40, removesBesideOthers: true },
+    expect.arrayContaining([512]),
+  ],
+  ["smaller ones where each takes very long there", 1000, { tookMs: 600, removesBesideOthers: true }, [64]],
+])("retention makes %s", async (_what, alerts, changes, limits) => {
+  const log = fakeLog(every(alerts, 91 * day), changes);
+  await runFor(10_000, log, { maxAgeMs: 90 * day });
+  const seen = [...new Set(log.steps.map(({ limit }) => limit))];
+  expect(seen).toEqual(limits);
+  expect(Math.max(...seen)).toBeLessThanOrEqual(512);
+});
 
-  it("leaves the database nearly all of its time while it keeps ahead of what comes in", async () => {
-    const log = floodedLog({ perSecond: 100, msPerAlert: 0.1 });
-    await log.run(60_000);
-    expect(log.walked() / 60).toBeGreaterThan(300);
-    expect(log.busyShare()).toBeLessThan(0.06);
-  });
+it("retention leaves the database nearly all of its time while it keeps ahead of what comes in", async () => {
+  const log = floodedLog({ perSecond: 100, msPerAlert: 0.1 });
+  await log.run(60_000);
+  expect(log.walked() / 60).toBeGreaterThan(300);
+  expect(log.busyShare()).toBeLessThan(0.06);
+});
 
-  it("lets a short flood pass, and keeps ahead of one that makes the log grow by more than a twentieth", async () => {
-    const log = floodedLog({ perSecond: 2_000, msPerAlert: 0.1 });
-    await log.run(20_000);
-    expect(log.busyShare()).toBeLessThan(0.06);
-    await log.run(30_000);
-    expect(log.busyShare()).toBeGreaterThan(0.1);
-    expect(log.busyShare()).toBeLessThanOrEqual(0.51);
-    for (let round = 0; round < 3; round += 1) {
-      await log.run(10_000);
-      expect(log.usedBytes()).toBeLessThan(1.06e6);
-    }
-  });
+it("retention lets a short flood pass, and keeps ahead of one that makes the log grow by more than a twentieth", async () => {
+  const log = floodedLog({ perSecond: 2_000, msPerAlert: 0.1 });
+  await log.run(20_000);
+  expect(log.busyShare()).toBeLessThan(0.06);
+  await log.run(30_000);
+  expect(log.busyShare()).toBeGreaterThan(0.1);
+  expect(log.busyShare()).toBeLessThanOrEqual(0.51);
+  for (let round = 0; round < 3; round += 1) {
+    await log.run(10_000);
+    expect(log.usedBytes()).toBeLessThan(1.06e6);
+  }
+});
 
-  it("makes larger steps where small ones do not keep ahead, once the log has grown by a tenth", async () => {
-    const log = floodedLog({ perSecond: 3_000, msPerAlert: 0.1, bytes: 1e5 });
-    await log.run(5_000);
-    expect(log.largestLimit()).toBe(8);
-    await log.run(25_000);
-    expect(log.largestLimit()).toBe(16);
-    expect(log.usedBytes()).toBeLessThan(1.12e5);
-  });
+it("retention makes larger steps where small ones do not keep ahead, once the log has grown by a tenth", async () => {
+  const log = floodedLog({ perSecond: 3_000, msPerAlert: 0.1, bytes: 1e5 });
+  await log.run(5_000);
+  expect(log.largestLimit()).toBe(8);
+  await log.run(25_000);
+  expect(log.largestLimit()).toBe(16);
+  expect(log.usedBytes()).toBeLessThan(1.12e5);
+});
 
-  it("takes half of the time while nothing comes in, and steps back when something does", async () => {
-    const log = floodedLog({ perSecond: 0, tookMs: 1.5 });
-    await log.run(30_000);
-    expect(log.restsPerStep()).toBeLessThan(4);
-    log.flood(100);
-    await log.run(3_000);
-    expect(log.restsPerStep()).toBeGreaterThan(10);
-  });
+it("retention takes half of the time while nothing comes in, and steps back when something does", async () => {
+  const log = floodedLog({ perSecond: 0, tookMs: 1.5 });
+  await log.run(30_000);
+  expect(log.restsPerStep()).toBeLessThan(4);
+  log.flood(100);
+  await log.run(3_000);
+  expect(log.restsPerStep()).toBeGreaterThan(10);
+});
 
-  it("looks again every minute, also behind a store that refused, and stops when it is told to", async () => {
-    let calls = 0;
-    const log = fakeLog(every(1, 91 * day), {
-      async removeAlerts() {
-        calls += 1;
-        throw new Error("the disk is full");
-      },
-    });
-    await runFor(3 * 60_000 + 1, log, { maxAgeMs: 90 * day });
-    expect(calls).toBe(4);
+it("retention looks again every minute, also behind a store that refused, and stops when it is told to", async () => {
+  let calls = 0;
+  const log = fakeLog(every(1, 91 * day), {
+    async removeAlerts() {
+      calls += 1;
+      throw new Error("the disk is full");
+    },
   });
+  await runFor(3 * 60_000 + 1, log, { maxAgeMs: 90 * day });
+  expect(calls).toBe(4);
+});
 
-  it("makes larger steps while nothing comes in, and short ones again as soon as something does", async () => {
-    const log = floodedLog({ perSecond: 100, tookMs: 1.5, msPerAlert: 0.05 });
-    await log.run(20_000);
-    expect(log.lastLimit()).toBe(16);
-    log.flood(0);
-    await log.run(20_000);
-    expect(log.lastLimit()).toBe(128);
-    log.flood(100);
-    await log.run(5_000);
-    expect(log.lastLimit()).toBe(16);
-  });
+it("retention makes larger steps while nothing comes in, and short ones again as soon as something does", async () => {
+  const log = floodedLog({ perSecond: 100, tookMs: 1.5, msPerAlert: 0.05 });
+  await log.run(20_000);
+  expect(log.lastLimit()).toBe(16);
+  log.flood(0);
+  await log.run(20_000);
+  expect(log.lastLimit()).toBe(128);
+  log.flood(100);
+  await log.run(5_000);
+  expect(log.lastLimit()).toBe(16);
+});
 
-  it("waits ten minutes again when the clock has jumped: it may be wrong, and all would be old", async () => {
-    const received = every(1, 0);
-    const log = fakeLog(received);
-    await runFor(60_000, log, { maxAgeMs: 90 * day }, async (clock) => {
-      await clock.jump(400 * day);
-      await clock.advance(9 * minute);
-      expect(received).toHaveLength(1);
-      // It was right after all.
-      await clock.advance(2 * minute);
-    });
-    expect(received).toHaveLength(0);
+it("retention waits ten minutes again when the clock has jumped: it may be wrong, and all would be old", async () => {
+  const received = every(1, 0);
+  const log = fakeLog(received);
+  await runFor(60_000, log, { maxAgeMs: 90 * day }, async (clock) => {
+    await clock.jump(400 * day);
+    await clock.advance(9 * minute);
+    expect(received).toHaveLength(1);
+    // It was right after all.
+    await clock.advance(2 * minute);
   });
+  expect(received).toHaveLength(0);
 });
 
 /**

@@ -1,49 +1,47 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { showBody } from "../../src/web/body-text.ts";
 import { printJson } from "../../src/web/print-json.ts";
 
-describe("JSON laid out for reading", () => {
-  test("keeps every digit, every escape and every double key", () => {
-    const text = '{"a":1.10,"b":123456789012345678901,"c":-0.0e+07,"a":"\\u0041\\n","d":[],"e":{},"f":[{}]}';
-    expect(printJson(text)?.text).toBe(
-      [
-        "{",
-        '  "a": 1.10,',
-        '  "b": 123456789012345678901,',
-        '  "c": -0.0e+07,',
-        '  "a": "\\u0041\\n",',
-        '  "d": [],',
-        '  "e": {},',
-        '  "f": [',
-        "    {}",
-        "  ]",
-        "}",
-      ].join("\n"),
-    );
-  });
+test("JSON laid out for reading keeps every digit, every escape and every double key", () => {
+  const text = '{"a":1.10,"b":123456789012345678901,"c":-0.0e+07,"a":"\\u0041\\n","d":[],"e":{},"f":[{}]}';
+  expect(printJson(text)?.text).toBe(
+    [
+      "{",
+      '  "a": 1.10,',
+      '  "b": 123456789012345678901,',
+      '  "c": -0.0e+07,',
+      '  "a": "\\u0041\\n",',
+      '  "d": [],',
+      '  "e": {},',
+      '  "f": [',
+      "    {}",
+      "  ]",
+      "}",
+    ].join("\n"),
+  );
+});
 
-  test("is what JSON.stringify lays out, wherever that loses nothing", () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
-        const compact = JSON.stringify(value);
-        expect(printJson(compact)?.text).toBe(JSON.stringify(JSON.parse(compact), null, 2));
-        expect(printJson(JSON.stringify(value, null, 7))).toEqual(printJson(compact));
-      }),
-    );
-  });
+test("JSON laid out for reading is what JSON.stringify lays out, wherever that loses nothing", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+      const compact = JSON.stringify(value);
+      expect(printJson(compact)?.text).toBe(JSON.stringify(JSON.parse(compact), null, 2));
+      expect(printJson(JSON.stringify(value, null, 7))).toEqual(printJson(compact));
+    }),
+  );
+});
 
-  test.each(["", "{", '{"a":}', "hello", "{'a':1}", "[1,]", "NaN"])("%j is none", (text) => {
-    expect(printJson(text)).toBeUndefined();
-  });
+test.each(["", "{", '{"a":}', "hello", "{'a':1}", "[1,]", "NaN"])("JSON laid out for reading %j is none", (text) => {
+  expect(printJson(text)).toBeUndefined();
+});
 
-  test("a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
-    const long = JSON.stringify({ text: `\\"x`.repeat(250_000) });
-    expect(printJson(long)?.text.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
-    const depth = 500_000;
-    const printed = printJson("[".repeat(depth) + "]".repeat(depth));
-    expect(printed?.text.length).toBeLessThan(80 * depth * 2);
-  });
+test("JSON laid out for reading a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
+  const long = JSON.stringify({ text: `\\"x`.repeat(250_000) });
+  expect(printJson(long)?.text.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
+  const depth = 500_000;
+  const printed = printJson("[".repeat(depth) + "]".repeat(depth));
+  expect(printed?.text.length).toBeLessThan(80 * depth * 2);
 });
 
 test("no more is laid out than is asked for, and what is left out is said", () => {

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ProxyTrust } from "../../src/ground/net/client-address.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 import { createClientNetwork } from "../../src/web/web-env.ts";
@@ -113,39 +113,37 @@ test("Forwarded of a trusted proxy counts beside X-Forwarded-For only where both
   expect(await ask("198.51.100.1", '"')).toBe("127.0.0.1");
 });
 
-describe("on Fly.io", () => {
-  const onFly = { trustedProxies: [], behindFly: true };
-  const named = { "fly-client-ip": "198.51.100.1", "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1" };
+const onFly = { trustedProxies: [], behindFly: true };
+const named = { "fly-client-ip": "198.51.100.1", "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1" };
 
-  test.each(["172.16.3.178", "::ffff:172.19.2.97"])("%s is its proxy, which names the client", async (peer) => {
-    expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");
-  });
+test.each(["172.16.3.178", "::ffff:172.19.2.97"])("on Fly.io %s is its proxy, which names the client", async (peer) => {
+  expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");
+});
 
-  test.each([
-    ["another machine of the private network", "fdaa:0:1:a7b:1::2", "fdaa:0:1:a7b::/64"],
-    ["this machine", "127.0.0.1", "127.0.0.1"],
-    ["the internet", "203.0.113.9", "203.0.113.9"],
-  ])("%s is not", async (_what, peer, network) => {
-    expect(await networkOf(peer, named, onFly)).toBe(network);
-  });
+test.each([
+  ["another machine of the private network", "fdaa:0:1:a7b:1::2", "fdaa:0:1:a7b::/64"],
+  ["this machine", "127.0.0.1", "127.0.0.1"],
+  ["the internet", "203.0.113.9", "203.0.113.9"],
+])("on Fly.io %s is not", async (_what, peer, network) => {
+  expect(await networkOf(peer, named, onFly)).toBe(network);
+});
 
-  test("elsewhere the same peer is a stranger", async () => {
-    expect(await networkOf("172.16.3.178", named, { trustedProxies: [] })).toBe("172.16.3.178");
-  });
+test("on Fly.io elsewhere the same peer is a stranger", async () => {
+  expect(await networkOf("172.16.3.178", named, { trustedProxies: [] })).toBe("172.16.3.178");
+});
 
-  test("a header that is no address leaves its proxy", async () => {
-    expect(await networkOf("172.16.3.178", { "fly-client-ip": "6.6.6.6, 7.7.7.7" }, onFly)).toBe("172.16.3.178");
-  });
+test("on Fly.io a header that is no address leaves its proxy", async () => {
+  expect(await networkOf("172.16.3.178", { "fly-client-ip": "6.6.6.6, 7.7.7.7" }, onFly)).toBe("172.16.3.178");
+});
 
-  test("a trusted proxy in front of Fly's names the client; one that is not trusted is the client", async () => {
-    const headers = {
-      "fly-client-ip": "203.0.113.50",
-      "x-forwarded-for": "6.6.6.6, 198.51.100.1, 203.0.113.50, 2001:db8:8280::1",
-    };
-    const trustedProxies = ["203.0.113.0/24"];
-    expect(await networkOf("172.16.3.178", headers, { ...onFly, trustedProxies })).toBe("198.51.100.1");
-    expect(await networkOf("172.16.3.178", headers, onFly)).toBe("203.0.113.50");
-    const without = { ...headers, "x-forwarded-for": "6.6.6.6" };
-    expect(await networkOf("172.16.3.178", without, { ...onFly, trustedProxies })).toBe("203.0.113.50");
-  });
+test("on Fly.io a trusted proxy in front of Fly's names the client; one that is not trusted is the client", async () => {
+  const headers = {
+    "fly-client-ip": "203.0.113.50",
+    "x-forwarded-for": "6.6.6.6, 198.51.100.1, 203.0.113.50, 2001:db8:8280::1",
+  };
+  const trustedProxies = ["203.0.113.0/24"];
+  expect(await networkOf("172.16.3.178", headers, { ...onFly, trustedProxies })).toBe("198.51.100.1");
+  expect(await networkOf("172.16.3.178", headers, onFly)).toBe("203.0.113.50");
+  const without = { ...headers, "x-forwarded-for": "6.6.6.6" };
+  expect(await networkOf("172.16.3.178", without, { ...onFly, trustedProxies })).toBe("203.0.113.50");
 });

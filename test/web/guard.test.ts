@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { routes } from "../../src/contract/api.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -144,64 +144,62 @@ test.each<[string, OriginHeaders, string]>([
   expect(judgeOrigin(headers, publicUrl)).toBe(verdict);
 });
 
-describe("a form of a page", () => {
-  test("of another site changes nothing", async () => {
-    const { post, addAlert, store } = await createWebFixture();
-    const { id } = await addAlert();
-    const foreign: Record<string, string>[] = [
-      { origin: "https://evil.example" },
-      { "sec-fetch-site": "cross-site" },
-      { origin: "null", "sec-fetch-site": "cross-site" },
-    ];
-    for (const headers of foreign) {
-      expect((await post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
-    }
-    expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
-  });
+test("a form of a page of another site changes nothing", async () => {
+  const { post, addAlert, store } = await createWebFixture();
+  const { id } = await addAlert();
+  const foreign: Record<string, string>[] = [
+    { origin: "https://evil.example" },
+    { "sec-fetch-site": "cross-site" },
+    { origin: "null", "sec-fetch-site": "cross-site" },
+  ];
+  for (const headers of foreign) {
+    expect((await post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
+  }
+  expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
+});
 
-  test("needs the token of its own session", async () => {
-    const { logIn, operations } = await createWebFixture();
-    const [mine, yours] = [await logIn(), await logIn()];
-    const theirs = /name="form_token" value="([^"]+)"/.exec(await (await yours.get("/")).text())?.[1] ?? "";
-    const fields = { match: "severity=info", for: "1h", reason: "test" };
-    expect((await mine.post("/mutes", { ...fields, form_token: theirs })).status).toBe(403);
-    expect((await mine.post("/mutes", { ...fields, form_token: "" })).status).toBe(403);
-    expect(await operations.listMutes()).toEqual([]);
-    expect((await mine.post("/mutes", fields)).status).toBe(303);
-  });
+test("a form of a page needs the token of its own session", async () => {
+  const { logIn, operations } = await createWebFixture();
+  const [mine, yours] = [await logIn(), await logIn()];
+  const theirs = /name="form_token" value="([^"]+)"/.exec(await (await yours.get("/")).text())?.[1] ?? "";
+  const fields = { match: "severity=info", for: "1h", reason: "test" };
+  expect((await mine.post("/mutes", { ...fields, form_token: theirs })).status).toBe(403);
+  expect((await mine.post("/mutes", { ...fields, form_token: "" })).status).toBe(403);
+  expect(await operations.listMutes()).toEqual([]);
+  expect((await mine.post("/mutes", fields)).status).toBe(303);
+});
 
-  test("is known by its token where the browser keeps the origin back", async () => {
-    const { post } = await createWebFixture();
-    const fields = { match: "severity=info", for: "1h", reason: "test" };
-    expect((await post("/mutes", fields, { origin: "null" })).status).toBe(303);
-  });
+test("a form of a page is known by its token where the browser keeps the origin back", async () => {
+  const { post } = await createWebFixture();
+  const fields = { match: "severity=info", for: "1h", reason: "test" };
+  expect((await post("/mutes", fields, { origin: "null" })).status).toBe(303);
+});
 
-  test("a script of another site cannot use the API with the reader's cookie", async () => {
-    const { ask, logIn } = await createWebFixture();
-    const { cookie } = await logIn();
-    const add = (headers: Record<string, string>) =>
-      ask("/api/mutes", {
-        method: "POST",
-        headers: { cookie, "content-type": "application/json", ...headers },
-        body: JSON.stringify({ match: "severity=info", for: "1h", reason: "test" }),
-      });
-    expect((await add({})).status).toBe(403);
-    expect((await add({ origin: "null" })).status).toBe(403);
-    expect((await add({ origin: "https://evil.example" })).status).toBe(403);
-    expect((await add({ origin: "http://tocsin.test" })).status).toBe(201);
-  });
+test("a form of a page a script of another site cannot use the API with the reader's cookie", async () => {
+  const { ask, logIn } = await createWebFixture();
+  const { cookie } = await logIn();
+  const add = (headers: Record<string, string>) =>
+    ask("/api/mutes", {
+      method: "POST",
+      headers: { cookie, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ match: "severity=info", for: "1h", reason: "test" }),
+    });
+  expect((await add({})).status).toBe(403);
+  expect((await add({ origin: "null" })).status).toBe(403);
+  expect((await add({ origin: "https://evil.example" })).status).toBe(403);
+  expect((await add({ origin: "http://tocsin.test" })).status).toBe(201);
+});
 
-  test("asking with GET or HEAD never changes anything", async () => {
-    const { get, addAlert, store } = await createWebFixture();
-    const { id } = await addAlert();
-    for (const method of ["GET", "HEAD"]) {
-      // They ask; the forms on them do it.
-      expect((await get(`/alerts/${id}/resend`, { method })).status).toBe(200);
-      expect((await get("/resend", { method })).status).toBe(200);
-      expect((await get("/destinations/ops/try", { method })).status).toBe(404);
-      expect((await get("/logout", { method })).status).toBe(404);
-    }
-    expect((await get("/")).status).toBe(200);
-    expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
-  });
+test("a form of a page asking with GET or HEAD never changes anything", async () => {
+  const { get, addAlert, store } = await createWebFixture();
+  const { id } = await addAlert();
+  for (const method of ["GET", "HEAD"]) {
+    // They ask; the forms on them do it.
+    expect((await get(`/alerts/${id}/resend`, { method })).status).toBe(200);
+    expect((await get("/resend", { method })).status).toBe(200);
+    expect((await get("/destinations/ops/try", { method })).status).toBe(404);
+    expect((await get("/logout", { method })).status).toBe(404);
+  }
+  expect((await get("/")).status).toBe(200);
+  expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { expectWords } from "../support/expect-words.ts";
 import { takeLane } from "../support/lane.ts";
 import { attempt, createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
@@ -105,89 +105,84 @@ test("one alert on its page shows of a delivery that failed that it was resent, 
   expect(page).toContain(`id="delivery-${resend?.id}"`);
 });
 
-describe("trying a destination", () => {
-  const dead = { health: "dead", reason: "bot was kicked" } as const;
+const dead = { health: "dead", reason: "bot was kicked" } as const;
 
-  test("from its card, says that it still does not work and when it is tried again", async () => {
-    const { read, post, get, clock } = await createWebFixture({
-      statuses: { ops: { ...dead, probeAt: 24 * 3_600_000 } },
-      probe: { kind: "rejected", scope: "destination", reason: "kicked", detail: "bot was kicked" },
-    });
-    expect(await read("/destinations")).toContain('action="/destinations/ops/try"');
-    const answer = await post("/destinations/ops/try");
-    expect(answer.headers.get("location")).toBe("/destinations?tried=ops&result=fails");
-    const page = await read("/destinations?tried=ops&result=fails");
-    expectWords(page, [/ops<\/bdi> still does not work: <bdi>bot was kicked/, "tried again by itself"]);
-    expect(clock.now()).toBeGreaterThan(0);
-    const forged = await get("/destinations?tried=nobody&result=Call+us");
-    expect(await forged.text()).not.toContain("Call us");
+test("trying a destination from its card, says that it still does not work and when it is tried again", async () => {
+  const { read, post, get, clock } = await createWebFixture({
+    statuses: { ops: { ...dead, probeAt: 24 * 3_600_000 } },
+    probe: { kind: "rejected", scope: "destination", reason: "kicked", detail: "bot was kicked" },
+  });
+  expect(await read("/destinations")).toContain('action="/destinations/ops/try"');
+  const answer = await post("/destinations/ops/try");
+  expect(answer.headers.get("location")).toBe("/destinations?tried=ops&result=fails");
+  const page = await read("/destinations?tried=ops&result=fails");
+  expectWords(page, [/ops<\/bdi> still does not work: <bdi>bot was kicked/, "tried again by itself"]);
+  expect(clock.now()).toBeGreaterThan(0);
+  const forged = await get("/destinations?tried=nobody&result=Call+us");
+  expect(await forged.text()).not.toContain("Call us");
+});
+
+test("trying a destination says so when one that was thought well does not answer", async () => {
+  const { read, post } = await createWebFixture({
+    probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
+  });
+  const answer = await post("/destinations/ops/try");
+  expect(await read(answer.headers.get("location") ?? "")).toContain("did not answer as it should");
+});
+
+test("trying a destination one that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {
+  const fixture = await createWebFixture();
+  const { id } = await fixture.addAlert();
+  const refused = { state: "failed", reason: "<i>message refused</i>" } as const;
+  await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: refused });
+  const page = async () => fixture.read("/destinations");
+  const stripOf = (html: string) => html.split('data-live="health"')[1]?.split("<main")[0] ?? "";
+  const first = await page();
+  expect(stripOf(first).replaceAll(/<[^>]+>/g, "")).toContain(
+    "1 message was not delivered to ops · nothing has arrived there yet",
+  );
+  for (const help of ['action="/destinations/ops/test"', 'href="/resend?destination=ops"', 'state=failed"'])
+    expect(stripOf(first)).toContain(help);
+  expect(first).toMatch(/<bdi>ops<\/bdi>.*failing: nothing has arrived.*&lt;i&gt;message refused.*<bdi>treasury</s);
+  expect(first).toContain(`It said so of <a href="/alerts/${id}"`);
+  const wire = await (await fixture.api("/api/destinations")).json();
+  expect(wire).toMatchObject({
+    data: [{ name: "ops", verdict: "failing", lastFailedAt: expect.any(String) }, { verdict: "untried" }],
   });
 
-  test("says so when one that was thought well does not answer", async () => {
-    const { read, post } = await createWebFixture({
-      probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
-    });
-    const answer = await post("/destinations/ops/try");
-    expect(await read(answer.headers.get("location") ?? "")).toContain("did not answer as it should");
+  await fixture.addAlert();
+  const taken = { state: "sent", reason: "" } as const;
+  await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "sent", next: taken });
+  await fixture.clock.advance(1_000);
+  const second = await page();
+  expect(second).not.toContain("nothing has arrived");
+  expect(stripOf(second)).toContain("1 message was not delivered to ops");
+  await fixture.clock.advance(24 * 60 * 60_000);
+  expect(stripOf(await page())).not.toContain("not delivered");
+});
+
+test("trying a destination the strip stays short, however much is wrong at once", async () => {
+  const watches = Array.from({ length: 40 }, (_, index) => {
+    return { name: `gaps:${index}`, verdict: "trouble", summary: `Trouble ${index}`, troubles: [] } as const;
   });
+  const fixture = await createWebFixture({ watches: watches.map((watch) => ({ ...watch, troubles: [] })) });
+  const strip = await fixture.read("/strip");
+  expect(strip).toContain("and 37 more</summary>");
+  expect(strip.match(/<li class="notice bad">/g)).toHaveLength(33);
+  expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
+});
 
-  test("one that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {
-    const fixture = await createWebFixture();
-    const { id } = await fixture.addAlert();
-    const refused = { state: "failed", reason: "<i>message refused</i>" } as const;
-    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: refused });
-    const page = async () => fixture.read("/destinations");
-    const stripOf = (html: string) => html.split('data-live="health"')[1]?.split("<main")[0] ?? "";
-    const first = await page();
-    expect(stripOf(first).replaceAll(/<[^>]+>/g, "")).toContain(
-      "1 message was not delivered to ops · nothing has arrived there yet",
-    );
-    for (const help of ['action="/destinations/ops/test"', 'href="/resend?destination=ops"', 'state=failed"'])
-      expect(stripOf(first)).toContain(help);
-    expect(first).toMatch(/<bdi>ops<\/bdi>.*failing: nothing has arrived.*&lt;i&gt;message refused.*<bdi>treasury</s);
-    expect(first).toContain(`It said so of <a href="/alerts/${id}"`);
-    const wire = await (await fixture.api("/api/destinations")).json();
-    expect(wire).toMatchObject({
-      data: [{ name: "ops", verdict: "failing", lastFailedAt: expect.any(String) }, { verdict: "untried" }],
-    });
-
+test("trying a destination what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
+  const fixture = await createWebFixture();
+  for (const state of ["expired", "failed", "expired"] as const) {
     await fixture.addAlert();
-    const taken = { state: "sent", reason: "" } as const;
-    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "sent", next: taken });
-    await fixture.clock.advance(1_000);
-    const second = await page();
-    expect(second).not.toContain("nothing has arrived");
-    expect(stripOf(second)).toContain("1 message was not delivered to ops");
-    await fixture.clock.advance(24 * 60 * 60_000);
-    expect(stripOf(await page())).not.toContain("not delivered");
-  });
-
-  test("the strip stays short, however much is wrong at once", async () => {
-    const watches = Array.from({ length: 40 }, (_, index) => {
-      return { name: `gaps:${index}`, verdict: "trouble", summary: `Trouble ${index}`, troubles: [] } as const;
-    });
-    const fixture = await createWebFixture({ watches: watches.map((watch) => ({ ...watch, troubles: [] })) });
-    const strip = await fixture.read("/strip");
-    expect(strip).toContain("and 37 more</summary>");
-    expect(strip.match(/<li class="notice bad">/g)).toHaveLength(33);
-    expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
-  });
-
-  test("what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
-    const fixture = await createWebFixture();
-    for (const state of ["expired", "failed", "expired"] as const) {
-      await fixture.addAlert();
-      await attempt(fixture.store, "ops", fixture.clock.now(), {
-        outcome: "rejected",
-        next: { state, reason: "late" },
-      });
-    }
-    const strip = await fixture.read("/strip");
-    expect(strip).toContain("3 messages were not delivered to ops");
-    const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
-    expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
-    for (const [index, [, href = ""]] of links.entries()) {
-      expect((await fixture.read(href.replaceAll("&amp;", "&"))).match(/data-alert=/g)).toHaveLength(index + 1);
-    }
-  });
+    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: { state, reason: "late" } });
+  }
+  const strip = await fixture.read("/strip");
+  expect(strip).toContain("3 messages were not delivered to ops");
+  const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
+  expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
+  for (const [index, [, href = ""]] of links.entries()) {
+    expect((await fixture.read(href.replaceAll("&amp;", "&"))).match(/data-alert=/g)).toHaveLength(index + 1);
+  }
 });

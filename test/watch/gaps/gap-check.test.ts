@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { AppError, type ErrorCode } from "../../../src/core/errors.ts";
 import type { Position, StoredFacts } from "../../../src/core/ports/alert-log.ts";
@@ -121,28 +121,26 @@ it("a log with more alerts than are looked at cannot tell while alerts that arri
   expect((await open({ alerts }).look()).missing.length).toBeGreaterThan(50);
 });
 
-describe("calls of the service", () => {
-  it("are shared by all who ask at once, each with a time of their own", async () => {
-    const alerts = minutes(begin - 8 * hour, begin).map((at, seq) => alertAt(seq, at));
-    const { look, calls } = open({ alerts });
-    await Promise.all(Array.from({ length: 20 }, look));
-    expect(calls).toEqual(["subscriptions", key]);
-  });
+it("calls of the service are shared by all who ask at once, each with a time of their own", async () => {
+  const alerts = minutes(begin - 8 * hour, begin).map((at, seq) => alertAt(seq, at));
+  const { look, calls } = open({ alerts });
+  await Promise.all(Array.from({ length: 20 }, look));
+  expect(calls).toEqual(["subscriptions", key]);
+});
 
-  const keys = Array.from({ length: 60 }, (_, index) => `${key.slice(0, -2)}${10 + index}`);
-  it.each<[ErrorCode, number]>([
-    ["upstream_failed", 3],
-    ["upstream_unreachable", 3],
-    ["upstream_bad_answer", 3],
-    ["upstream_rate_limited", 1],
-    ["upstream_unauthorized", 1],
-    ["upstream_not_found", 10],
-  ])("end after %s: %i of 60", async (code, most) => {
-    const records = () => Promise.reject(new AppError(code, "alerting: no"));
-    const { look, calls } = open({ alerts: [], keys, records });
-    const report = await look();
-    expect(calls).toHaveLength(1 + most);
-    expect(report.unknown.find(({ why }) => why === "alerting: no")).toMatchObject({ names: 60 });
-    expect(report.missing).toEqual([]);
-  });
+const keys = Array.from({ length: 60 }, (_, index) => `${key.slice(0, -2)}${10 + index}`);
+it.each<[ErrorCode, number]>([
+  ["upstream_failed", 3],
+  ["upstream_unreachable", 3],
+  ["upstream_bad_answer", 3],
+  ["upstream_rate_limited", 1],
+  ["upstream_unauthorized", 1],
+  ["upstream_not_found", 10],
+])("calls of the service end after %s: %i of 60", async (code, most) => {
+  const records = () => Promise.reject(new AppError(code, "alerting: no"));
+  const { look, calls } = open({ alerts: [], keys, records });
+  const report = await look();
+  expect(calls).toHaveLength(1 + most);
+  expect(report.unknown.find(({ why }) => why === "alerting: no")).toMatchObject({ names: 60 });
+  expect(report.missing).toEqual([]);
 });

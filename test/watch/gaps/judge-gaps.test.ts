@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { translateRequest } from "../../../src/intake/translate.ts";
 import type { GapEvidence } from "../../../src/watch/gaps/follow-rules.ts";
 import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
@@ -300,78 +300,75 @@ function judgeSix(
   });
 }
 
-describe("losses among alerts that are lost now and then", () => {
-  const isIn = (at: number, from: number, to: number) => at >= begin + from * hour && at < begin + to * hour;
-  /** Each rule has lost one alert and one return, on different days. */
-  const isOldLoss = (rule: number, at: number) => isIn(at, rule * 12 + rule * 2, rule * 12 + rule * 2 + 3);
+const isIn = (at: number, from: number, to: number) => at >= begin + from * hour && at < begin + to * hour;
+/** Each rule has lost one alert and one return, on different days. */
+const isOldLoss = (rule: number, at: number) => isIn(at, rule * 12 + rule * 2, rule * 12 + rule * 2 + 3);
 
-  it("a loss of everything is one outage, whichever rules have lost something before", () => {
-    const { outages, missing } = judgeSix((rule, at) => isOldLoss(rule, at) || isIn(at, 96, 108));
-    const whole = outages.filter(({ rule }) => rule === undefined);
-    expect(whole).toMatchObject([{ lost: 12, due: 12, comesAgainAt: expect.any(Number) }]);
-    expect(missing.filter(({ outage }) => outage === whole[0]?.id)).toHaveLength(12);
-  });
+it("among alerts that are lost now and then, a loss of everything is one outage, whichever rules have lost something before", () => {
+  const { outages, missing } = judgeSix((rule, at) => isOldLoss(rule, at) || isIn(at, 96, 108));
+  const whole = outages.filter(({ rule }) => rule === undefined);
+  expect(whole).toMatchObject([{ lost: 12, due: 12, comesAgainAt: expect.any(Number) }]);
+  expect(missing.filter(({ outage }) => outage === whole[0]?.id)).toHaveLength(12);
+});
 
-  it("counts the one that came meanwhile in with it", () => {
-    const [outage, ...others] = judgeSix((_, at) => isIn(at, 96, 109) && !isIn(at, 101, 102)).outages;
-    expect(outage).toMatchObject({ lost: 11, due: 12 });
-    expect(others).toEqual([]);
-  });
+it("among alerts that are lost now and then, counts the one that came meanwhile in with it", () => {
+  const [outage, ...others] = judgeSix((_, at) => isIn(at, 96, 109) && !isIn(at, 101, 102)).outages;
+  expect(outage).toMatchObject({ lost: 11, due: 12 });
+  expect(others).toEqual([]);
+});
 
-  it("a loss that lasts is likely, since it may be no more than late, and sure when alerts have come again", () => {
-    const now = begin + 104.5 * hour;
-    const lost = (_: number, at: number) => isIn(at, 96, 108);
-    const running = judgeSix(lost, { until: now });
-    expect(running.outages).toMatchObject([{ comesAgainAt: undefined }]);
-    expect(new Set(running.missing.map(({ verdict }) => verdict))).toEqual(new Set(["likely"]));
-    expect(running.missing[0]?.reason).toMatch(/^1 to [\d,]+ that it is chance; it may still be on its way/);
-    // The brief ones of one rule may be unseen.
-    const over = judgeSix(lost).missing.filter(({ rule }) => rule !== "sub_5");
-    expect(new Set(over.map(({ verdict }) => verdict))).toEqual(new Set(["sure"]));
-  });
+it("among alerts that are lost now and then, a loss that lasts is likely, since it may be no more than late, and sure when alerts have come again", () => {
+  const now = begin + 104.5 * hour;
+  const lost = (_: number, at: number) => isIn(at, 96, 108);
+  const running = judgeSix(lost, { until: now });
+  expect(running.outages).toMatchObject([{ comesAgainAt: undefined }]);
+  expect(new Set(running.missing.map(({ verdict }) => verdict))).toEqual(new Set(["likely"]));
+  expect(running.missing[0]?.reason).toMatch(/^1 to [\d,]+ that it is chance; it may still be on its way/);
+  // The brief ones of one rule may be unseen.
+  const over = judgeSix(lost).missing.filter(({ rule }) => rule !== "sub_5");
+  expect(new Set(over.map(({ verdict }) => verdict))).toEqual(new Set(["sure"]));
+});
 
-  it("an outage of which an earlier version reported a part is not reported again", () => {
-    const report = judgeSix((_, at) => isIn(at, 96, 108));
-    const told = report.missing.slice(0, 3);
-    expect(planGapNews(report, gapMemorySchema.parse({ told: [] })).news).toHaveLength(1);
-    expect(planGapNews(report, gapMemorySchema.parse({ told, toldAt: begin })).news).toEqual([]);
-  });
+it("among alerts that are lost now and then, an outage of which an earlier version reported a part is not reported again", () => {
+  const report = judgeSix((_, at) => isIn(at, 96, 108));
+  const told = report.missing.slice(0, 3);
+  expect(planGapNews(report, gapMemorySchema.parse({ told: [] })).news).toHaveLength(1);
+  expect(planGapNews(report, gapMemorySchema.parse({ told, toldAt: begin })).news).toEqual([]);
+});
 
-  it("one rule that falls silent is an outage of that rule, and never sure", () => {
-    const { outages, missing } = judgeSix((rule, at) => rule === 2 && at > begin + 84 * hour);
-    expect(outages).toMatchObject([{ rule: expect.stringContaining("sub_2"), lost: 10, comesAgainAt: undefined }]);
-    expect(new Set(missing.map(({ verdict }) => verdict))).toEqual(new Set(["likely"]));
-    expect(missing[0]?.reason).toContain("only this rule is silent");
-  });
+it("among alerts that are lost now and then, one rule that falls silent is an outage of that rule, and never sure", () => {
+  const { outages, missing } = judgeSix((rule, at) => rule === 2 && at > begin + 84 * hour);
+  expect(outages).toMatchObject([{ rule: expect.stringContaining("sub_2"), lost: 10, comesAgainAt: undefined }]);
+  expect(new Set(missing.map(({ verdict }) => verdict))).toEqual(new Set(["likely"]));
+  expect(missing[0]?.reason).toContain("only this rule is silent");
+});
 
-  it("what a sender that is 50 minutes late has not brought yet is too fresh, and nothing is missing", () => {
-    const now = begin + 105.5 * hour;
-    const lateMs = 50 * minute;
-    const delayed = (sightings: readonly Sighting[]) =>
-      sightings.map((one) => ({ ...one, receivedAt: one.at + lateMs })).filter(({ receivedAt }) => receivedAt <= now);
-    const report = judgeSix(() => false, { until: now }, delayed);
-    expect(report).toMatchObject({ missing: [], fresh: 1, freshMs: 76 * minute });
-    // The same silence of a sender that was never late.
-    expect(judgeSix((_, at) => at > now - lateMs, { until: now })).toMatchObject({
-      fresh: 0,
-      missing: [{ verdict: "likely" }],
-    });
+it("among alerts that are lost now and then, what a sender that is 50 minutes late has not brought yet is too fresh, and nothing is missing", () => {
+  const now = begin + 105.5 * hour;
+  const lateMs = 50 * minute;
+  const delayed = (sightings: readonly Sighting[]) =>
+    sightings.map((one) => ({ ...one, receivedAt: one.at + lateMs })).filter(({ receivedAt }) => receivedAt <= now);
+  const report = judgeSix(() => false, { until: now }, delayed);
+  expect(report).toMatchObject({ missing: [], fresh: 1, freshMs: 76 * minute });
+  // The same silence of a sender that was never late.
+  expect(judgeSix((_, at) => at > now - lateMs, { until: now })).toMatchObject({
+    fresh: 0,
+    missing: [{ verdict: "likely" }],
   });
+});
 
-  it("where alerts come by a clock 20 hours behind, what others overtook by an hour is judged", () => {
-    const lateMs = 20 * hour;
-    const delayed = (sightings: readonly Sighting[]) =>
-      sightings.map((one) => ({ ...one, receivedAt: one.at + lateMs }));
-    const { fresh, missing } = judgeSix((_, at) => isIn(at, 96, 108), { now: begin + 144 * hour + lateMs }, delayed);
-    expect(missing.length).toBeGreaterThanOrEqual(10);
-    expect(missing.some(({ verdict }) => verdict === "sure")).toBe(true);
-    expect(fresh).toBe(0);
-  });
+it("among alerts that are lost now and then, where alerts come by a clock 20 hours behind, what others overtook by an hour is judged", () => {
+  const lateMs = 20 * hour;
+  const delayed = (sightings: readonly Sighting[]) => sightings.map((one) => ({ ...one, receivedAt: one.at + lateMs }));
+  const { fresh, missing } = judgeSix((_, at) => isIn(at, 96, 108), { now: begin + 144 * hour + lateMs }, delayed);
+  expect(missing.length).toBeGreaterThanOrEqual(10);
+  expect(missing.some(({ verdict }) => verdict === "sure")).toBe(true);
+  expect(fresh).toBe(0);
+});
 
-  it("tells of every crossing what became of it", () => {
-    const { crossings, answered, missing, fresh, unclear, notDue } = judgeSix(
-      (rule, at) => rule === 3 && isIn(at, 0, 200),
-    );
-    expect(answered + missing.length + fresh + unclear + notDue).toBe(crossings);
-  });
+it("among alerts that are lost now and then, tells of every crossing what became of it", () => {
+  const { crossings, answered, missing, fresh, unclear, notDue } = judgeSix(
+    (rule, at) => rule === 3 && isIn(at, 0, 200),
+  );
+  expect(answered + missing.length + fresh + unclear + notDue).toBe(crossings);
 });

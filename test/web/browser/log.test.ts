@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
 import { live, logIn, openAt, serveWebFixture } from "../../support/web-server.ts";
@@ -36,74 +36,72 @@ const addAway = async (fixture: WebFixture, page: Page, title: string) => {
   await page.waitForSelector(`#rows:has-text('${title}')`);
 };
 
-describe("being told of new alerts", () => {
-  test("happens not without a wish: no notification, no sound, even where both are allowed", async () => {
-    const fixture = await serveWebFixture();
-    const page = await openRecorded(fixture, ["notifications"]);
-    await addAway(fixture, page, "Unasked");
-    expect(await page.evaluate("[window.shown, window.tones]")).toEqual([[], 0]);
-  });
+test("being told of new alerts happens not without a wish: no notification, no sound, even where both are allowed", async () => {
+  const fixture = await serveWebFixture();
+  const page = await openRecorded(fixture, ["notifications"]);
+  await addAway(fixture, page, "Unasked");
+  expect(await page.evaluate("[window.shown, window.tones]")).toEqual([[], 0]);
+});
 
-  test("on wish the browser notifies while nobody looks, once for each alert, and the wish lasts", async () => {
-    const fixture = await serveWebFixture();
-    const page = await openRecorded(fixture, ["notifications"]);
-    await page.click("#alarms summary");
-    await page.check("#alarms label:has-text('Notification') input");
-    // The browser answers a moment later whether it may: until then nothing is on.
-    await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
-    await page.reload();
-    await live(page);
-    await fixture.addAlert({ facts: { title: "In sight", alertKey: "sight" } });
-    await page.waitForSelector("#rows:has-text('In sight')");
-    expect(await page.evaluate("window.shown")).toEqual([]);
-    await addAway(fixture, page, "Out of sight");
-    expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight"]);
-    await addAway(fixture, page, "And another");
-    expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight", "New alert: And another"]);
-    expect(await page.evaluate("window.tones")).toBe(0);
-  });
+test("being told of new alerts on wish the browser notifies while nobody looks, once for each alert, and the wish lasts", async () => {
+  const fixture = await serveWebFixture();
+  const page = await openRecorded(fixture, ["notifications"]);
+  await page.click("#alarms summary");
+  await page.check("#alarms label:has-text('Notification') input");
+  // The browser answers a moment later whether it may: until then nothing is on.
+  await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
+  await page.reload();
+  await live(page);
+  await fixture.addAlert({ facts: { title: "In sight", alertKey: "sight" } });
+  await page.waitForSelector("#rows:has-text('In sight')");
+  expect(await page.evaluate("window.shown")).toEqual([]);
+  await addAway(fixture, page, "Out of sight");
+  expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight"]);
+  await addAway(fixture, page, "And another");
+  expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight", "New alert: And another"]);
+  expect(await page.evaluate("window.tones")).toBe(0);
+});
 
-  test("where the browser refuses, the page says so, and the wish is not kept", async () => {
-    const fixture = await serveWebFixture();
-    const page = await openRecorded(fixture, []);
-    await page.click("#alarms summary");
-    await page.click("#alarms label:has-text('Notification') input");
-    await page.waitForSelector("#alarms label:has-text('does not allow it')");
-    expect(await page.isChecked("#alarms label:has-text('does not allow it') input")).toBe(false);
-    await page.reload();
-    await live(page);
-    await addAway(fixture, page, "Refused");
-    expect(await page.evaluate("window.shown")).toEqual([]);
-  });
+test("being told of new alerts where the browser refuses, the page says so, and the wish is not kept", async () => {
+  const fixture = await serveWebFixture();
+  const page = await openRecorded(fixture, []);
+  await page.click("#alarms summary");
+  await page.click("#alarms label:has-text('Notification') input");
+  await page.waitForSelector("#alarms label:has-text('does not allow it')");
+  expect(await page.isChecked("#alarms label:has-text('does not allow it') input")).toBe(false);
+  await page.reload();
+  await live(page);
+  await addAway(fixture, page, "Refused");
+  expect(await page.evaluate("window.shown")).toEqual([]);
+});
 
-  test("on wish a sound is played: at once, to hear what it is, and for each new alert", async () => {
-    const fixture = await serveWebFixture();
-    const page = await openRecorded(fixture, []);
-    await page.click("#alarms summary");
-    await page.check("#alarms label:has-text('Sound') input");
-    await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(2);
-    await addAway(fixture, page, "Heard");
-    await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(4);
-    await page.uncheck("#alarms label:has-text('Sound') input");
-    await addAway(fixture, page, "Unheard");
-    expect(await page.evaluate("window.tones")).toBe(4);
-  });
+test("being told of new alerts on wish a sound is played: at once, to hear what it is, and for each new alert", async () => {
+  const fixture = await serveWebFixture();
+  const page = await openRecorded(fixture, []);
+  await page.click("#alarms summary");
+  await page.check("#alarms label:has-text('Sound') input");
+  await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(2);
+  await addAway(fixture, page, "Heard");
+  await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(4);
+  await page.uncheck("#alarms label:has-text('Sound') input");
+  await addAway(fixture, page, "Unheard");
+  expect(await page.evaluate("window.tones")).toBe(4);
+});
 
-  test("a critical twin rings that joins the row of a warning of the same second, and a milder one does not", async () => {
-    const fixture = await serveWebFixture();
-    const page = await openRecorded(fixture, ["notifications"]);
-    await page.click("#alarms summary");
-    await page.check("#alarms label:has-text('Notification') input");
-    await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
-    await page.evaluate("window.isAway = true");
-    const add = (severity: "critical" | "warning" | "info") =>
-      fixture.addAlert({ facts: { title: "Twins", alertKey: severity, severity } });
-    for (const severity of ["warning", "critical", "info"] as const) {
-      await add(severity);
-      await page.waitForSelector(`#rows tr:has-text('Twins'):has(.severity.${severity})`);
-    }
-    expect(await page.evaluate("window.shown")).toEqual(["New alert: Twins", "New alert: Twins"]);
-  });
+test("being told of new alerts a critical twin rings that joins the row of a warning of the same second, and a milder one does not", async () => {
+  const fixture = await serveWebFixture();
+  const page = await openRecorded(fixture, ["notifications"]);
+  await page.click("#alarms summary");
+  await page.check("#alarms label:has-text('Notification') input");
+  await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
+  await page.evaluate("window.isAway = true");
+  const add = (severity: "critical" | "warning" | "info") =>
+    fixture.addAlert({ facts: { title: "Twins", alertKey: severity, severity } });
+  for (const severity of ["warning", "critical", "info"] as const) {
+    await add(severity);
+    await page.waitForSelector(`#rows tr:has-text('Twins'):has(.severity.${severity})`);
+  }
+  expect(await page.evaluate("window.shown")).toEqual(["New alert: Twins", "New alert: Twins"]);
 });
 
 /** Fifty keys with long words and numbers, each with a history. */
