@@ -139,9 +139,8 @@ describe("a token whose symbol was learned after its alert came", () => {
     const { world, id, run } = await learn();
     const file = join(world.dataDir, "body.json");
     writeFileSync(file, JSON.stringify({ ...body, severity: "critical" }));
-    for (const subject of [id, file]) {
+    for (const subject of [id, file])
       expect((await run("explain", subject, "--messages")).stdout).toContain(`ONYX504 ${words}`);
-    }
     const past = await run("explain", file, "--messages", "--at", "2026-01-01T00:00:00Z");
     expect(past.stdout).toContain(`0xa0b8…eb48 ${words}`);
   });
@@ -151,9 +150,8 @@ it("a part of an id stands for the one alert whose id ends or begins so, in ever
   const world = await createRelayWorld();
   const { id } = await world.send({ title: "One", severity: "critical" });
   const short = id.slice(-8).toUpperCase();
-  for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
+  for (const part of [short, id.slice(0, 18), id.slice(-12)])
     expect((await world.data(`alerts show ${part}`)).id).toBe(id);
-  }
   expect(await world.data(`alerts resend ${short} --to desk`)).toHaveLength(1);
   expect((await world.run(`alerts release ${short}`)).stdout).toContain("Nothing to release");
   expect(await world.data(`explain ${short}`)).toMatchObject([{ facts: { title: "One" } }]);

@@ -63,11 +63,10 @@ it("releases the latest of what a mute that has ended held back, once it is told
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--all", "--for", "1h", "--reason", "maintenance", "--json"];
   const { id } = (await world.run(argv)).json().data;
-  for (const value of [3, 2]) {
+  for (const value of [3, 2])
     expect(
       (await world.send({ title: "In the pool", severity: "warning", alertKey: "pool", value })).deliveries,
     ).toMatchObject([{ state: "muted" }]);
-  }
   expect((await world.run(`mutes release ${id} --yes`)).stderr).toContain("still holds");
   await world.run(`mutes remove ${id}`);
   expectWords((await world.run(`mutes release ${id} --dry-run`)).stdout, [/1 alert \(of 2\)/, "Nothing was released"]);

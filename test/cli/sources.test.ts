@@ -98,9 +98,8 @@ it("makes a new address beside the former one, and takes the former no longer, w
 it("takes each of several addresses that were given, and says where such a secret is changed", async () => {
   const env = { NEW: "canary-new-secret-kS93jdLwm2PzQe81", OLD: "canary-old-secret-kS93jdLwm2PzQe81" };
   const world = await createRelayWorld({ yaml: `sources: { shop: { secret: ["\${NEW}", "\${OLD}"] } }`, env });
-  for (const secret of [env.NEW, env.OLD]) {
+  for (const secret of [env.NEW, env.OLD])
     expect((await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" })).status).toBe(202);
-  }
   expect((await world.run("sources --reveal")).stdout).toContain(`/hooks/${env.NEW} (and 1 former)`);
   const rotated = await world.run("sources --rotate shop");
   expect(rotated).toMatchObject({ status: 2, stderr: expect.stringContaining("restart the relay") });

@@ -24,9 +24,7 @@ async function follow(columns?: number, env: Record<string, string> = {}) {
 
 it("begins with the last ones, prints what comes and what becomes of it, and ends well on Ctrl-C", async () => {
   const world = await createRelayWorld();
-  for (const title of ["Oldest", "Older", "Newest"]) {
-    await world.send({ title, severity: "info" });
-  }
+  for (const title of ["Oldest", "Older", "Newest"]) await world.send({ title, severity: "info" });
   const tail = start(["alerts", "tail", "-n", "2"], world.env);
   await tail.shows(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
   const [id = ""] = await world.post({ title: "Just now", severity: "critical", value: "24318772.10", unit: "USD" });

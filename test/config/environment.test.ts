@@ -290,9 +290,8 @@ test("SPOOL_DIR needs a PostgreSQL, and a folder of its own", () => {
     [{ ...database, DATA_DIR: "data", SPOOL_DIR: "data" }, "has to be a folder of its own"],
     [{ ...database, SPOOL_DIR: "/s", SPOOL_SIZE: "1 MB" }, "out of bounds"],
   ] as const;
-  for (const [env, told] of refusals) {
+  for (const [env, told] of refusals)
     expect(problemsOf(undefined, env)).toMatchObject([{ message: expect.stringContaining(told) }]);
-  }
   expect(load(undefined, { ...database, SPOOL_SIZE: "500 MB" }).warnings).toContainEqual(
     expect.objectContaining({ where: "SPOOL_DIR" }),
   );

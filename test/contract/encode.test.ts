@@ -33,7 +33,6 @@ it("can write what each route of the API is asked and says, and refuses a schema
     z.union([instant, z.string()]),
     z.record(z.string(), instant),
     z.map(z.string(), z.string()),
-  ]) {
+  ])
     expect(() => encode(z.object({ unwritable }), { unwritable: undefined as never })).toThrow(/written/);
-  }
 });

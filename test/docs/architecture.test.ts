@@ -100,9 +100,8 @@ test("the direction of imports nothing but the commands imports the composition 
 
 test("the direction of imports page and command line stand on contract and panels, never on each other", () => {
   const isOther = ({ target, isOwn }: Import) => isOwn && ["web", "cli"].includes(roomOf(target));
-  for (const room of ["web", "cli"]) {
+  for (const room of ["web", "cli"])
     expect(imports.filter((one) => one.room === room && isOther(one) && roomOf(one.target) !== room)).toEqual([]);
-  }
 });
 
 test("the direction of imports rooms take the ports they use: only the store knows all of them together", () => {

@@ -168,9 +168,8 @@ it("resending all that failed has one message in four while others flow at the p
   await resend();
   expect(await resending()).toMatchObject({ made: 5, arrived: 0 });
   // An alert a second, in a chat that takes one in three seconds.
-  for (let alert = 0; alert < 70 && (await resending()) !== undefined; alert += 1) {
+  for (let alert = 0; alert < 70 && (await resending()) !== undefined; alert += 1)
     await fixture.play([{ title: "flows" }, { to: ["chat"] }], second);
-  }
   const sent = chatCalls(fixture).slice(before);
   expect(sent.map(({ text }) => (text.includes("\nResent\n") ? "R" : ".")).join("")).toMatch(/^\.?(R\.\.\.){4}R/);
 });

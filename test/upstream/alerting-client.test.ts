@@ -451,9 +451,8 @@ it("whatever can be read is taken: subscriptions of any form, and how many there
 it("whatever can be read is taken: an answer that is none at all is refused", async () => {
   for (const answer of [{ text: "<html><title>502</title>" }, dataOf("none")] as const) {
     const { client } = await setUp(answer);
-    for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })]) {
+    for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })])
       expect((await failure(call)).code).toBe("upstream_bad_answer");
-    }
   }
 });
 

@@ -12,9 +12,8 @@ async function check(url: string, maxBodyBytes = 1024 * 1024) {
   for await (const finding of checkPublicUrl(
     { url, secret },
     { now: Date.now(), maxBodyBytes, signal: new AbortController().signal },
-  )) {
+  ))
     findings.push(finding);
-  }
   return findings;
 }
 
@@ -77,9 +76,8 @@ it("a relay at an address is found under each form of the address that leads to 
   const { port } = new URL(url);
   const path = `hooks/${secret.reveal()}`;
   const find = (address: string) => findRelayAt(address, [new Secret("another-secret"), secret]);
-  for (const form of [`${url}/${path}`, `${url}/${path}/`, `${url}/${path}?x=1`, `HTTP://LOCALHOST:${port}/${path}`]) {
+  for (const form of [`${url}/${path}`, `${url}/${path}/`, `${url}/${path}?x=1`, `HTTP://LOCALHOST:${port}/${path}`])
     expect(await find(form)).toBe("relay-1");
-  }
   expect(await find(await startSpoilingProxy(url, (body) => body).then((proxy) => `${proxy}/${path}`))).toBe("relay-1");
   expect(Object.values(door.counters).filter((count) => count !== 0)).toEqual([]);
 });
@@ -87,15 +85,8 @@ it("a relay at an address is found under each form of the address that leads to 
 it("a relay at an address is not found where another program, another secret or nothing is", async () => {
   const { url } = await openLoneDoor(new Secret("another-secret-Vb72kdPwq0XnRt64"));
   const path = `hooks/${secret.reveal()}`;
-  for (const address of [
-    `${url}/${path}`,
-    `${url}/hooks/unknown`,
-    "http://127.0.0.1:9/hooks/x",
-    `ftp://x/${path}`,
-    "",
-  ]) {
+  for (const address of [`${url}/${path}`, `${url}/hooks/unknown`, "http://127.0.0.1:9/hooks/x", `ftp://x/${path}`, ""])
     expect(await findRelayAt(address, [secret])).toBeUndefined();
-  }
   expect(await findRelayAt(`http://127.0.0.1:9/${path}`, [secret])).toBeUndefined();
   expect(await findRelayAt(`${await startSpoilingProxy(url, () => 200)}/${path}`, [secret])).toBeUndefined();
 });

@@ -528,9 +528,8 @@ describe("putting back", () => {
     const world = await startAccountWatch({ putBack: true });
     // Another relay wants the account as well.
     const fight = async (ms: number) => {
-      for (let gone = 0; gone < ms; gone += 1_000) {
+      for (let gone = 0; gone < ms; gone += 1_000)
         await world.becomes(world.account.webhookUrl === ourUrl ? { webhookUrl: elsewhere } : {}, 1_000);
-      }
     };
     await fight(20 * minute);
     expect(world.calls.sets).toHaveLength(3);

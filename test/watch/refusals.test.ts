@@ -45,9 +45,7 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
     ),
   });
   expect(world.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("forge are refused")] });
-  for (let count = 0; count < 5; count += 1) {
-    await world.refuse(3, day);
-  }
+  for (let count = 0; count < 5; count += 1) await world.refuse(3, day);
   expect(world.lines()).toEqual([locked]);
   await world.accept();
   expect(world.lines()).toEqual([locked, well]);
@@ -96,9 +94,7 @@ it("is not made to repeat itself within a day by what comes and goes, and hides 
   }
   expect(world.lines()).toEqual([locked, well]);
   // What goes on is told within a day, too, and its end.
-  for (let count = 0; count < 12; count += 1) {
-    await world.refuse(3, minute);
-  }
+  for (let count = 0; count < 12; count += 1) await world.refuse(3, minute);
   await world.accept();
   expect(world.lines().splice(2)).toEqual([locked, well]);
   await world.clock.advance(day);

@@ -10,9 +10,7 @@ function sendJson(body: unknown, method = "POST"): RequestInit {
 
 test("a HEAD of the event stream takes no place of a reader", async () => {
   const { api } = await createWebFixture();
-  for (let asked = 0; asked < 201; asked += 1) {
-    expect((await api("/api/stream", { method: "HEAD" })).status).toBe(200);
-  }
+  for (let asked = 0; asked < 201; asked += 1) expect((await api("/api/stream", { method: "HEAD" })).status).toBe(200);
   const opened = await api("/api/stream");
   expect(opened.status).toBe(200);
   await opened.body?.cancel();

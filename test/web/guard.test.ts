@@ -152,9 +152,7 @@ test("a form of a page of another site changes nothing", async () => {
     { "sec-fetch-site": "cross-site" },
     { origin: "null", "sec-fetch-site": "cross-site" },
   ];
-  for (const headers of foreign) {
-    expect((await post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
-  }
+  for (const headers of foreign) expect((await post(`/alerts/${id}/resend`, {}, headers)).status).toBe(403);
   expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
 });
 

@@ -114,9 +114,8 @@ describe("the admin token", () => {
   test("guessed is logged with the network that it came from, as often as it is not limited", async () => {
     const logged: unknown[] = [];
     const fixture = await createWebFixture({ log: { ...silentLog, warn: (...event) => void logged.push(event) } });
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < 30; round += 1)
       await post(fixture, "/login", { token: "wrong" }, { address: `2001:db8:1:2::${round + 1}` });
-    }
     expect(logged).toHaveLength(10);
     expect(logged[0]).toEqual(["login.refused", { address: "2001:db8:1:2::/64" }]);
   });

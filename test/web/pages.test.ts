@@ -395,9 +395,8 @@ describe("mutes", () => {
 test("the API's page documents every route and every shape", async () => {
   const { read, web } = await createWebFixture();
   const page = await read("/api");
-  for (const route of web.routes.filter((candidate) => / \/api\/(?!openapi)/.test(candidate))) {
+  for (const route of web.routes.filter((candidate) => / \/api\/(?!openapi)/.test(candidate)))
     expect(page).toContain(route.split(" ")[1]?.replace(/:(\w+)/g, "{$1}"));
-  }
   expect(page).toContain('id="shape-AlertDetail"');
 });
 

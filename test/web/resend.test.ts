@@ -182,7 +182,6 @@ test("trying a destination what the strip counts is what its links lead to: one 
   expect(strip).toContain("3 messages were not delivered to ops");
   const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
   expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
-  for (const [index, [, href = ""]] of links.entries()) {
+  for (const [index, [, href = ""]] of links.entries())
     expect((await fixture.read(href.replaceAll("&amp;", "&"))).match(/data-alert=/g)).toHaveLength(index + 1);
-  }
 });

@@ -132,9 +132,8 @@ it("tocsin demo --relays serves on and delivers each alert once when a relay is 
   await waitUntil(() => outcomes(after), isEverywhereOnce, "the second alert everywhere");
   const [, slack = ""] = await demo.until(/Slack +(\S+\/\?app=slack)/);
   const [, ...messages] = (await (await fetch(slack)).text()).split('<li class="message"');
-  for (const title of ["before the kill", "after the kill"]) {
+  for (const title of ["before the kill", "after the kill"])
     expect([title, messages.filter((message) => message.includes(title)).length]).toEqual([title, 1]);
-  }
   const [, name, next = ""] = await demo.until(/(relay \d) runs again, as process (\d+)/);
   expect(name).toBe(owner);
   demo.process.kill("SIGKILL");

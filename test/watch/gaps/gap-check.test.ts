@@ -54,9 +54,8 @@ function open(world: World) {
       calls.push(query.key);
       if (world.records !== undefined) return world.records(query);
       const points = [];
-      for (let at = Math.max(query.fromAt ?? 0, begin - 8 * hour); at <= now; at += minute) {
+      for (let at = Math.max(query.fromAt ?? 0, begin - 8 * hour); at <= now; at += minute)
         points.push({ at: at + 30_000, value: priceAt(at + 30_000) });
-      }
       return Promise.resolve({ points, unread: 0 });
     },
   };

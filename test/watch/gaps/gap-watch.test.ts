@@ -43,9 +43,8 @@ async function open({ subscriptions, fails, word = key, source: of }: Options = 
       if (failure !== undefined) throw failure;
       const points = [];
       const from = Math.max(fromAt, clock.now() - 7 * 24 * hour);
-      for (let at = Math.ceil(from / recordEvery) * recordEvery; at <= toAt; at += recordEvery) {
+      for (let at = Math.ceil(from / recordEvery) * recordEvery; at <= toAt; at += recordEvery)
         points.push({ at, value: priceAt(at) });
-      }
       return { points, unread: 0 };
     },
   };

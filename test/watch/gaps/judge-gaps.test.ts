@@ -267,9 +267,8 @@ function judgeSix(
     Array.from({ length: 2 * days }, (_, turn) => begin + (turn * 12 + rule * 2 + 1) * hour);
   const histories = keys.map((name, rule) => {
     const points = [];
-    for (let at = begin; at <= until; at += 5 * minute) {
+    for (let at = begin; at <= until; at += 5 * minute)
       points.push({ at, value: crossesAt(rule).some((time) => at >= time && at < time + lastsMs(rule)) ? 110 : 90 });
-    }
     return [name, { points, unread: 0 }] as const;
   });
   const sightings = keys.flatMap((name, rule) =>

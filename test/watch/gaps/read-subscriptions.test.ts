@@ -46,15 +46,13 @@ describe("what subscriptions are called by services", () => {
 
   it("knows since when, in whatever form", () => {
     const at = Date.UTC(2026, 10, 20);
-    for (const createdAt of [new Date(at).toISOString(), at, at / 1000, String(at)]) {
+    for (const createdAt of [new Date(at).toISOString(), at, at / 1000, String(at)])
       expect(readOne({ op: ">", value: 1, createdAt }).rules[0]?.since).toBe(at);
-    }
   });
 
   it("expects nothing of what is switched off", () => {
-    for (const off of [{ enabled: false }, { status: "paused" }, { isMuted: true }]) {
+    for (const off of [{ enabled: false }, { status: "paused" }, { isMuted: true }])
       expect(readOne({ op: ">", value: 1, ...off })).toEqual({ rules: [], unread: [], off: 1 });
-    }
   });
 });
 
