@@ -267,8 +267,7 @@ sources:
   ]);
   expect(before.of("alerting service of treasury")).toMatchObject([{ verdict: "ok" }]);
   expect(before.of("source forge")).toEqual([]);
-  const setup = await world.run("setup --source treasury --yes", { env: { ...world.env, ...env } });
-  expect(setup.status).toBe(0);
+  expect((await world.run("setup --source treasury --yes", { env: { ...world.env, ...env } })).status).toBe(0);
   const secret = readFileSync(join(world.dataDir, "secrets", "source-forge"), "utf8").trim();
   const post = (token: string) => {
     const init = { method: "POST", body: "x", headers: { authorization: `Bearer ${token}` } };

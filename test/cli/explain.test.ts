@@ -43,8 +43,7 @@ it("shows of a stored alert the very text that people have read, and sends nothi
   // Of a batch only the one that was asked for.
   const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);
   await world.ended(second);
-  const data = await world.data(`explain ${second}`);
-  expect(data).toMatchObject([{ item: 2, items: 2, facts: { title: "Two" } }]);
+  expect(await world.data(`explain ${second}`)).toMatchObject([{ item: 2, items: 2, facts: { title: "Two" } }]);
 });
 
 it("says of a stored alert that it did not ring, and why, and that whether it would depends on what rang before", async () => {

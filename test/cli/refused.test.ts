@@ -35,8 +35,7 @@ it("relays what was refused, each once, whatever its sender sends again before a
   for (const title of ["early", "late", "never"]) await world.post("forge", title, "former key");
   await world.post("other", "of another", "former key");
   // The right key is in place now, and one has come again by itself.
-  const early = await world.post("forge", "early", key);
-  expect(early).toMatchObject({ status: 202, duplicate: false });
+  expect(await world.post("forge", "early", key)).toMatchObject({ status: 202, duplicate: false });
 
   const relay = await world.run("refused relay --source forge --yes");
   expect(relay.stdout).toContain(

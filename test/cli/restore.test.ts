@@ -51,8 +51,7 @@ async function restoredTimesIn(path: string): Promise<unknown> {
 
 it("puts the backup in the place of what was there, and keeps that beside it", async () => {
   const { world, id, late, file, path } = await backedUp();
-  const running = await world.run("restore copy.db --json");
-  expect(running.json().error).toMatchObject({ code: "store_locked" });
+  expect((await world.run("restore copy.db --json")).json().error).toMatchObject({ code: "store_locked" });
   await world.stopRelay();
   const data = await world.data("restore copy.db");
   expect(data).toMatchObject({ database: path, alerts: 1, waiting: 0 });

@@ -63,8 +63,7 @@ describe("the admin token", () => {
     const logged: unknown[] = [];
     const { ask } = await createWebFixture({ log: { ...silentLog, error: (...event) => void logged.push(event) } });
     const headers = { "content-type": "multipart/form-data" };
-    const answer = await ask("/login", { method: "POST", headers, body: "x" });
-    expect(answer.status).toBe(400);
+    expect((await ask("/login", { method: "POST", headers, body: "x" })).status).toBe(400);
     expect(logged).toEqual([]);
   });
 
@@ -368,23 +367,20 @@ describe("a session", () => {
     "leads behind the login to %s, as a message links to it",
     async (address) => {
       const { ask } = await createWebFixture();
-      const answer = await ask(address);
-      expect(answer.headers.get("location")).toBe(`/login?next=${encodeURIComponent(address)}`);
+      expect((await ask(address)).headers.get("location")).toBe(`/login?next=${encodeURIComponent(address)}`);
     },
   );
 
   test("that is missing does not repeat a token that stands in the address", async () => {
     const { ask } = await createWebFixture();
     for (const address of [`/?token=${adminToken}&q=usdc`, `/?q=usdc&key=${adminToken}`]) {
-      const answer = await ask(address);
-      expect(answer.headers.get("location")).toBe("/login?next=%2F%3Fq%3Dusdc");
+      expect((await ask(address)).headers.get("location")).toBe("/login?next=%2F%3Fq%3Dusdc");
     }
     const ofKey = await ask("/?key=rule%3Atvl");
     expect(ofKey.headers.get("location")).toBe(`/login?next=${encodeURIComponent("/?key=rule%3Atvl")}`);
     const next = encodeURIComponent(`/?token=${adminToken}`);
     for (const query of [`next=${next}`, `token=${adminToken}`]) {
-      const page = await ask(`/login?${query}`);
-      expect(await page.text()).not.toContain(adminToken);
+      expect(await (await ask(`/login?${query}`)).text()).not.toContain(adminToken);
     }
   });
 });

@@ -85,6 +85,5 @@ it("the button is there only when there is something to put back, and no watch i
   const well: WatchView = { name: "account", verdict: "well", summary: "the account sends here", troubles: [] };
   const fixture = await createWebFixture({ watches: [well], account: { ...account, canPutBack: false } });
   expectWords(await fixture.read("/setup"), "The account sends here.", { not: "put-back" });
-  const bare = await createWebFixture();
-  expect(await bare.read("/setup")).not.toContain("What it watches");
+  expect(await (await createWebFixture()).read("/setup")).not.toContain("What it watches");
 });
