@@ -9,9 +9,9 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Store } from "../../src/core/ports/store.ts";
-import { type Relay, startRelay } from "../../src/start/relay.ts";
+import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { type CliRun, runTocsin } from "../support/cli.ts";
+import { runTocsin } from "../support/cli.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { deskChat, mailAddress, openStandIns, opsChat } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
@@ -33,28 +33,10 @@ routes:
   - { name: all, match: { severity: { not: info } }, to: [ops] }
 `;
 
-/** A real relay with a strict chat and a mail server, and commands run against it as a person on that machine would. */
-export interface RelayWorld extends Awaited<ReturnType<typeof openStandIns>> {
-  dataDir: string;
-  relay: Relay;
-  /** Stops it; commands find the database only. */
-  stopRelay(): Promise<void>;
-  /** To the hook. The ids. */
-  post(body: unknown, headers?: Record<string, string>): Promise<string[]>;
-  /** Waits until all deliveries of the alert have ended. */
-  ended(id: string): Promise<AlertDetail>;
-  /** Posts one alert, and waits until its deliveries have ended. */
-  send(body: unknown, headers?: Record<string, string>): Promise<AlertDetail>;
-  /** A command, as it is typed where none of its words holds a space. */
-  run(command: string | string[], overrides?: Partial<CliContext>): Promise<CliRun>;
-  /** What it says with `--json`. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails by itself when that is not there
-  data(command: string, overrides?: Partial<CliContext>): Promise<any>;
-}
+export type RelayWorld = Awaited<ReturnType<typeof createRelayWorld>>;
 
-export async function createRelayWorld(
-  options: { yaml?: string; env?: Record<string, string>; clock?: Clock } = {},
-): Promise<RelayWorld> {
+/** A real relay with a strict chat and a mail server, and commands run against it as a person on that machine would. */
+export async function createRelayWorld(options: { yaml?: string; env?: Record<string, string>; clock?: Clock } = {}) {
   const dataDir = makeTempFolder();
   const configPath = join(dataDir, "tocsin.yaml");
   writeFileSync(configPath, options.yaml ?? yaml);
@@ -67,13 +49,15 @@ export async function createRelayWorld(
   const relay = await startRelay({ config, secrets, log: silentLog, clock, storeThreadEntry, readingThreadEntry });
   onTestFinished(() => relay.stop());
 
-  const world: RelayWorld = {
+  const world = {
     ...{ dataDir, ...standIns, env, relay },
+    /** Stops it; commands find the database only. */
     stopRelay() {
       dropKeptConnections();
       return relay.stop();
     },
-    async post(body, headers = { "content-type": "application/json" }) {
+    /** To the hook. The ids. */
+    async post(body: unknown, headers: Record<string, string> = { "content-type": "application/json" }) {
       const isRaw = typeof body === "string" || body instanceof Uint8Array;
       const response = await fetch(`${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`, {
         method: "POST",
@@ -83,10 +67,17 @@ export async function createRelayWorld(
       const { data } = (await response.json()) as { data: { id?: string; ids?: string[] } };
       return data.ids ?? [data.id ?? ""];
     },
-    ended: (id) => untilEnded(relay.store, id),
-    send: async (body, headers) => world.ended((await world.post(body, headers))[0] ?? ""),
-    data: async (command, overrides) => (await world.run(`${command} --json`, overrides)).json().data,
-    run: (command, overrides = {}) =>
+    /** Waits until all deliveries of the alert have ended. */
+    ended: (id: string) => untilEnded(relay.store, id),
+    /** Posts one alert, and waits until its deliveries have ended. */
+    send: async (body: unknown, headers?: Record<string, string>): Promise<AlertDetail> =>
+      world.ended((await world.post(body, headers))[0] ?? ""),
+    /** What it says with `--json`. */
+    // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails by itself when that is not there
+    data: async (command: string, overrides?: Partial<CliContext>): Promise<any> =>
+      (await world.run(`${command} --json`, overrides)).json().data,
+    /** A command, as it is typed where none of its words holds a space. */
+    run: (command: string | string[], overrides: Partial<CliContext> = {}) =>
       runTocsin(
         [command].flatMap((part) => (typeof part === "string" ? part.split(" ") : part)),
         { env, cwd: dataDir, now: Date.now, sleep: (ms, signal) => delay(ms, undefined, { signal }), ...overrides },

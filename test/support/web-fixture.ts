@@ -267,6 +267,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}) {
     /** With the admin token. */
     api: (path: string, init: RequestInit = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
+    /** A browser that has logged in; its cookie goes with each request. */
     logIn,
     addAlert: (input: AlertInput = {}) => addAlert(store, clock.now(), newId, input),
     /** Routes one that was left unrouted. */

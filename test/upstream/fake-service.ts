@@ -2,15 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text } from "node:stream/consumers";
 import { listenOnLoopback } from "../support/loopback.ts";
 
-export interface SeenRequest {
-  method: string;
-  /** Path and query as they were sent. */
-  target: string;
-  path: string;
-  query: Record<string, string>;
-  headers: IncomingMessage["headers"];
-  body: string;
-}
+export type SeenRequest = Awaited<ReturnType<typeof readRequest>>;
 
 export type FakeAnswer =
   | { status?: number; json: unknown; headers?: Record<string, string> }
@@ -35,15 +27,15 @@ export async function startFakeService(
 
 export type FakeService = Awaited<ReturnType<typeof startFakeService>>;
 
-async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
+async function readRequest(incoming: IncomingMessage) {
   const target = incoming.url ?? "";
   const url = new URL(target, "http://fake");
   return {
-    method: incoming.method ?? "",
+    ...{ method: incoming.method ?? "", headers: incoming.headers },
+    /** Path and query as they were sent. */
     target,
     path: url.pathname,
     query: Object.fromEntries(url.searchParams),
-    headers: incoming.headers,
     body: await text(incoming),
   };
 }

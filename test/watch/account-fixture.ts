@@ -14,25 +14,6 @@ export function refusal(code: ErrorCode, message = `alerting: GET /account: ${co
   return new AppError(code, message);
 }
 
-export interface AccountWorld extends WatchWorld<AccountWatch> {
-  /** What the service has; a test changes it as another program would. */
-  account: AccountReading;
-  /** Addresses at other hosts where this relay answers. */
-  answered: string[];
-  /** The form that the service gives to an address that it is told. Default: as it was written. */
-  givenForm?: string;
-  /** What a call throws instead of an answer. Default: nothing. */
-  fails: (call: "look" | "set") => Error | undefined;
-  registered: { value?: Registration; isUnwritable?: boolean };
-  /** Setup writes what it has registered, and the watch hears of it. */
-  register(registration: Registration): Promise<void>;
-  calls: { looks: number; sets: object[] };
-  /** The account becomes this, and so much time passes: by default until the next look. */
-  becomes(change: Partial<AccountReading>, ms?: number): Promise<void>;
-  /** From now on a look fails with this, or with nothing, and so much time passes. */
-  failing(failure: Error | undefined, ms: number): Promise<void>;
-}
-
 /** A watch over a service that a test moves. */
 export async function startAccountWatch(
   options: Partial<AccountWatchOptions> & {
@@ -40,7 +21,7 @@ export async function startAccountWatch(
     keyExpiresAt?: number;
     webhookUrl?: string;
   } = {},
-): Promise<AccountWorld> {
+) {
   const { registered, keyExpiresAt, webhookUrl = ourUrl, ...watchOptions } = options;
   const defaultRegistration = { accountId: "acc_1", publicUrl, messengerChannelId: null, at: 0 };
   const listeners = new Set<() => void>();
@@ -82,26 +63,37 @@ export async function startAccountWatch(
       },
       { publicUrl, pageUrl: `${publicUrl}/setup`, everyMs: 5 * minute, putBack: false, ...watchOptions },
     );
-  const world: AccountWorld = Object.assign(await createWatchWorld(open), {
-    account: { id: "acc_1", name: "Desk", webhookUrl, messengerChannelId: null, keyExpiresAt },
-    answered: [],
-    fails: () => undefined,
-    registered: { value: registered === null ? undefined : (registered ?? defaultRegistration) },
-    async register(changed: Registration) {
+  const own = {
+    /** What the service has; a test changes it as another program would. */
+    account: { id: "acc_1", name: "Desk", webhookUrl, messengerChannelId: null, keyExpiresAt } as AccountReading,
+    /** Addresses at other hosts where this relay answers. */
+    answered: [] as string[],
+    /** The form that the service gives to an address that it is told. Default: as it was written. */
+    givenForm: undefined as string | undefined,
+    /** What a call throws instead of an answer. Default: nothing. */
+    fails: (_call: "look" | "set"): Error | undefined => undefined,
+    registered: {
+      value: registered === null ? undefined : (registered ?? defaultRegistration),
+    } as { value?: Registration; isUnwritable?: boolean },
+    /** Setup writes what it has registered, and the watch hears of it. */
+    async register(changed: Registration): Promise<void> {
       world.registered.value = changed;
       for (const listener of listeners) listener();
       await world.clock.settle();
     },
-    calls: { looks: 0, sets: [] },
-    becomes(change: Partial<AccountReading>, ms = 5 * minute) {
+    calls: { looks: 0, sets: [] as object[] },
+    /** The account becomes this, and so much time passes: by default until the next look. */
+    becomes(change: Partial<AccountReading>, ms = 5 * minute): Promise<void> {
       Object.assign(world.account, change);
       return world.clock.advance(ms);
     },
-    failing(failure: Error | undefined, ms: number) {
+    /** From now on a look fails with this, or with nothing, and so much time passes. */
+    failing(failure: Error | undefined, ms: number): Promise<void> {
       world.fails = () => failure;
       return world.clock.advance(ms);
     },
-  });
+  };
+  const world: WatchWorld<AccountWatch> & typeof own = Object.assign(await createWatchWorld(open), own);
   await world.start();
   return world;
 }

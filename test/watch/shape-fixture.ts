@@ -8,23 +8,9 @@ import type { SeenShape } from "../../src/core/shape.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
 import { createShapeReader, type ShapeReader } from "../../src/intake/find/shape.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { openShapeWatch, type ShapeWatch } from "../../src/watch/shapes.ts";
+import { openShapeWatch } from "../../src/watch/shapes.ts";
 import { route } from "../routing/sample.ts";
-import { createTestClock, type TestClock } from "../support/test-clock.ts";
-
-/** What a relay does with each request's body, up to the notices, with a store in memory. */
-export interface ShapeWorld {
-  clock: TestClock;
-  watch: ShapeWatch;
-  notices: AlertFacts[];
-  /** What a restart finds. */
-  saved(): unknown;
-  /** Reads the body so often. */
-  send(body: unknown, times?: number): void;
-  /** Runs the duty: sends what is due, and goes on until it is stopped, or the test ends. */
-  run(): Promise<void>;
-  stop(): Promise<void>;
-}
+import { createTestClock } from "../support/test-clock.ts";
 
 export interface ShapeWorldOptions {
   /** Matchers of one route each, by its name. */
@@ -35,7 +21,8 @@ export interface ShapeWorldOptions {
   refuse?: () => Error | undefined;
 }
 
-export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise<ShapeWorld> {
+/** What a relay does with each request's body, up to the notices, with a store in memory. */
+export async function createShapeWorld(options: ShapeWorldOptions = {}) {
   const clock = createTestClock();
   const notices: AlertFacts[] = [];
   const stopping = new AbortController();
@@ -62,15 +49,16 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
     clock,
     log: silentLog,
   });
-  const world: ShapeWorld = {
-    clock,
-    watch,
-    notices,
+  const world = {
+    ...{ clock, watch, notices },
+    /** What a restart finds. */
     saved: () => saved,
-    send(body, times = 1) {
+    /** Reads the body so often. */
+    send(body: unknown, times = 1) {
       const bytes = Buffer.from(typeof body === "string" ? body : writeJson(body));
       for (let time = 0; time < times; time += 1) watch.note(readShapes(bytes, shapes, options.mapping), clock.now());
     },
+    /** Runs the duty: sends what is due, and goes on until it is stopped, or the test ends. */
     async run() {
       running ??= watch.run(stopping.signal);
       await clock.settle();

@@ -5,7 +5,7 @@ import type { Mute } from "../../src/core/rules.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import type { SqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
-import { newIdAt, openScene, type Scene } from "../conformance/store/scene.ts";
+import { newIdAt, openScene } from "../conformance/store/scene.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
 export const second = 1_000;
@@ -15,44 +15,31 @@ export const day = 24 * hour;
 
 export type WorldDeps = WatchDeps & { clock: TestClock; store: SqliteStore; activeMutes(): Mute[] };
 
-export interface WatchWorld<W> {
-  clock: TestClock;
-  scene: Scene<SqliteStore>;
-  /** Of the present run. */
-  watch: W;
-  mutes: Mute[];
-  /** The notices so far, the oldest first. */
-  told: AlertFacts[];
-  /** The same: `critical firing: title`. */
-  lines(): string[];
-  /** Why no notice can be stored now. */
-  refusal?: Error;
-  start(): Promise<void>;
-  /** Killed: what it saves at an end in order is not saved. */
-  stop(how?: "stopped" | "killed"): Promise<void>;
-  /** Stops it, and starts another on what was stored, after so long. */
-  restart(afterMs?: number, how?: "stopped" | "killed"): Promise<void>;
-}
+export type WatchWorld<W extends Duty> = Awaited<ReturnType<typeof createWatchWorld<W>>>;
 
 /** A watch over a real store, with a clock that a test moves. It runs from `start` to the end of the test at the latest. */
 export async function createWatchWorld<W extends Duty>(
   open: (deps: WorldDeps) => W | Promise<W | undefined>,
   { startsAt, log = silentLog }: { startsAt?: number; log?: Log } = {},
-): Promise<WatchWorld<W>> {
+) {
   const clock = createTestClock(startsAt);
   const scene = await openScene(async (dataDir) =>
     openLocalStore({ path: `${dataDir}/tocsin.db`, ballastBytes: 0, now: clock.now }),
   );
   let ending = new AbortController();
   let running: Promise<void> | undefined;
-  const world: WatchWorld<W> = {
-    clock,
-    scene,
+  const world = {
+    ...{ clock, scene },
+    /** Of the present run. */
     watch: undefined as unknown as W,
-    mutes: [],
-    told: [],
-    lines: () => world.told.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
-    async start() {
+    mutes: [] as Mute[],
+    /** The notices so far, the oldest first. */
+    told: [] as AlertFacts[],
+    /** Why no notice can be stored now. */
+    refusal: undefined as Error | undefined,
+    /** The notices: `critical firing: title`. It runs from `start` on. */
+    lines: (): string[] => world.told.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
+    async start(): Promise<void> {
       ending = new AbortController();
       const watch = await open({
         store: scene.store,
@@ -71,14 +58,16 @@ export async function createWatchWorld<W extends Duty>(
       running = world.watch.run(ending.signal);
       await clock.settle();
     },
-    async stop(how = "stopped") {
+    /** Killed: what it saves at an end in order is not saved. */
+    async stop(how: "stopped" | "killed" = "stopped"): Promise<void> {
       const { saveWatchState } = scene.store;
       if (how === "killed") scene.store.saveWatchState = () => Promise.reject(new Error("killed"));
       ending.abort();
       await running;
       scene.store.saveWatchState = saveWatchState;
     },
-    async restart(afterMs = 0, how = "stopped") {
+    /** Stops it, and starts another on what was stored, after so long. */
+    async restart(afterMs = 0, how: "stopped" | "killed" = "stopped"): Promise<void> {
       await world.stop(how);
       await clock.jump(afterMs);
       await world.start();

@@ -3,16 +3,7 @@ import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { listenOnLoopback } from "../loopback.ts";
 
-export interface VendorRequest {
-  method: string;
-  /** Path and query. */
-  path: string;
-  headers: Record<string, string>;
-  body: string;
-  bytes: Buffer;
-  /** The texts and the files of a `multipart/form-data` that can be read as one. */
-  form?: { fields: Record<string, string>; files: UploadedFile[] };
-}
+export type VendorRequest = Awaited<ReturnType<typeof readRequest>>;
 
 export interface UploadedFile {
   /** The name of its field. */
@@ -134,15 +125,17 @@ function reply(response: ServerResponse, answer: VendorAnswer): void {
   response.end(answer.body);
 }
 
-async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
+async function readRequest(incoming: IncomingMessage) {
   const { method = "", url: path = "" } = incoming;
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
   const bytes = await buffer(incoming);
   const form = await readForm(headers["content-type"] ?? "", bytes);
+  // A path has its query with it.
   return { method, path, headers, body: bytes.toString(), bytes, ...(form && { form }) };
 }
 
-async function readForm(type: string, body: Buffer): Promise<VendorRequest["form"]> {
+/** The texts and the files of a `multipart/form-data` that can be read as one. */
+async function readForm(type: string, body: Buffer) {
   if (!type.startsWith("multipart/form-data")) return undefined;
   const response = new Response(new Uint8Array(body), { headers: { "content-type": type } });
   const read = await response.formData().catch(() => undefined);

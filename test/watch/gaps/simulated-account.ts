@@ -124,29 +124,8 @@ function plantFaults(rules: SimulatedRule[], faults: Faults, { seed, days }: { s
   }
 }
 
-export interface Simulated {
-  /** Alerts of rules that report each crossing, lost by a planted fault, that the records show. */
-  lost: number;
-  /** Those of them that people heard of, by a notice or by the count of one. */
-  told: number;
-  /** From the beginning of each fault, and from the end of a downtime, to the first notice after it; absent: none came. */
-  firstAfterMs: (number | undefined)[];
-  notices: number;
-  ends: number;
-  /** Entries that were sure at some time and were not lost. */
-  falseSure: number;
-  /** Entries that were told as likely and were not lost. */
-  falseLikely: number;
-  /** Notices all of whose entries were not lost. */
-  falseNotices: number;
-  /** Ends that say that alerts come again while the fault lasts, or that none is missing where one is. */
-  falseEnds: number;
-  /** Of alerts lost by noise: in all, and those that were told. */
-  noise: number;
-  noiseTold: number;
-  /** With the time in hours from the beginning. */
-  said: string[];
-}
+/** What became of the planted faults, and what people were told. */
+export type Simulated = ReturnType<ReturnType<typeof createTally>["result"]>;
 
 interface Simulation {
   seed: number;
@@ -337,26 +316,35 @@ function createTally(rules: SimulatedRule[], faults: Faults, watchedFrom: number
       const news = unheard.length > 0 ? unheard : all;
       if (!news.some((entry) => lossesOf(entry).length > 0)) falseNotices += 1;
     },
-    result(): Simulated {
+    result() {
       const begins = [
         ...[...(faults.outages ?? []), ...(faults.silent ?? []), ...(faults.late ?? [])].map(({ from }) => from),
         ...(faults.downtimes ?? []).map(({ to }) => to),
       ].filter((at) => at >= watchedFrom);
       return {
+        /** Alerts of rules that report each crossing, lost by a planted fault, that the records show. */
         lost: planted.length,
+        /** Those of them that people heard of, by a notice or by the count of one. */
         told: planted.filter((one) => told.has(one)).length,
+        /** From the beginning of each fault, and from the end of a downtime, to the first notice after it; absent: none came. */
         firstAfterMs: begins.map((from) => {
           const at = notices.find((time) => time >= begin + from);
           return at === undefined ? undefined : at - begin - from;
         }),
         notices: notices.length,
         ends,
+        /** Entries that were sure at some time and were not lost. */
         falseSure: falseOnes.sure.size,
+        /** Entries that were told as likely and were not lost. */
         falseLikely: falseOnes.likely.size,
+        /** Notices all of whose entries were not lost. */
         falseNotices,
+        /** Ends that say that alerts come again while the fault lasts, or that none is missing where one is. */
         falseEnds,
+        /** Of alerts lost by noise: in all, and those that were told. */
         noise,
         noiseTold: [...told].filter(({ lostBy }) => lostBy === "noise").length,
+        /** With the time in hours from the beginning. */
         said,
       };
     },
