@@ -156,10 +156,7 @@ test("the first alert appears by itself, and a newer one of its key takes the pl
   await page.waitForSelector("#rows:has-text('Other')");
   await addAlert({ facts: { title: "First, resolved", status: "resolved" } });
   await page.waitForSelector("#rows:has-text('First, resolved')");
-  expect(await page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent))).toEqual([
-    "First, resolved",
-    "Other",
-  ]);
+  expect(await titles(page)).toEqual(["First, resolved", "Other"]);
 });
 
 test("a twin of another severity joins the row that is there, whichever of both comes first", async () => {

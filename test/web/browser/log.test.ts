@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openPage, type Page } from "../../support/browser.ts";
+import { openPage } from "../../support/browser.ts";
 import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
 import { live, logIn, openAt, serveWebFixture } from "../../support/web-server.ts";
 
@@ -20,88 +20,92 @@ const recorded = `
   AudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this); };
 `;
 
-async function openRecorded(fixture: WebFixture & { url: string }, permissions: string[]): Promise<Page> {
+/** The log with one alert, which follows events. What happens from `away` on happens while nobody looks. */
+async function openRecorded(permissions: string[] = []) {
+  const fixture = await serveWebFixture();
   const page = await openPage();
   if (permissions.length > 0) await page.context().grantPermissions(permissions, { origin: fixture.url });
   await page.addInitScript(recorded);
   await fixture.addAlert({ facts: { title: "Before", alertKey: "before" } });
   await logIn(page, fixture.url);
   await live(page);
-  return page;
+  const alarm = (name: string) => `#alarms label:has-text('${name}') input`;
+  const add = async (title: string) => {
+    await fixture.addAlert({ facts: { title, alertKey: title } });
+    await page.waitForSelector(`#rows:has-text('${title}')`);
+  };
+  return {
+    ...{ fixture, page, add, alarm },
+    shown: () => page.evaluate("window.shown"),
+    tones: (count: number) =>
+      expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(count) as Promise<void>,
+    away: () => page.evaluate("window.isAway = true"),
+    async addAway(title: string) {
+      await page.evaluate("window.isAway = true");
+      await add(title);
+    },
+    async wishForNotifications() {
+      await page.click("#alarms summary");
+      await page.check(alarm("Notification"));
+      // The browser answers a moment later whether it may: until then nothing is on.
+      await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
+    },
+  };
 }
 
-const addAway = async (fixture: WebFixture, page: Page, title: string) => {
-  await page.evaluate("window.isAway = true");
-  await fixture.addAlert({ facts: { title, alertKey: title } });
-  await page.waitForSelector(`#rows:has-text('${title}')`);
-};
-
 test("being told of new alerts happens not without a wish: no notification, no sound, even where both are allowed", async () => {
-  const fixture = await serveWebFixture();
-  const page = await openRecorded(fixture, ["notifications"]);
-  await addAway(fixture, page, "Unasked");
+  const { page, addAway } = await openRecorded(["notifications"]);
+  await addAway("Unasked");
   expect(await page.evaluate("[window.shown, window.tones]")).toEqual([[], 0]);
 });
 
-test("being told of new alerts on wish the browser notifies while nobody looks, once for each alert, and the wish lasts", async () => {
-  const fixture = await serveWebFixture();
-  const page = await openRecorded(fixture, ["notifications"]);
-  await page.click("#alarms summary");
-  await page.check("#alarms label:has-text('Notification') input");
-  // The browser answers a moment later whether it may: until then nothing is on.
-  await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
+test("on wish the browser notifies while nobody looks, once for each alert, and the wish lasts", async () => {
+  const { page, add, addAway, shown, tones, wishForNotifications } = await openRecorded(["notifications"]);
+  await wishForNotifications();
   await page.reload();
   await live(page);
-  await fixture.addAlert({ facts: { title: "In sight", alertKey: "sight" } });
-  await page.waitForSelector("#rows:has-text('In sight')");
-  expect(await page.evaluate("window.shown")).toEqual([]);
-  await addAway(fixture, page, "Out of sight");
-  expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight"]);
-  await addAway(fixture, page, "And another");
-  expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight", "New alert: And another"]);
-  expect(await page.evaluate("window.tones")).toBe(0);
+  await add("In sight");
+  expect(await shown()).toEqual([]);
+  await addAway("Out of sight");
+  expect(await shown()).toEqual(["New alert: Out of sight"]);
+  await addAway("And another");
+  expect(await shown()).toEqual(["New alert: Out of sight", "New alert: And another"]);
+  await tones(0);
 });
 
-test("being told of new alerts where the browser refuses, the page says so, and the wish is not kept", async () => {
-  const fixture = await serveWebFixture();
-  const page = await openRecorded(fixture, []);
+test("where the browser refuses to notify, the page says so, and the wish is not kept", async () => {
+  const { page, addAway, alarm, shown } = await openRecorded();
   await page.click("#alarms summary");
-  await page.click("#alarms label:has-text('Notification') input");
-  await page.waitForSelector("#alarms label:has-text('does not allow it')");
-  expect(await page.isChecked("#alarms label:has-text('does not allow it') input")).toBe(false);
+  await page.click(alarm("Notification"));
+  await page.waitForSelector(alarm("does not allow it"));
+  expect(await page.isChecked(alarm("does not allow it"))).toBe(false);
   await page.reload();
   await live(page);
-  await addAway(fixture, page, "Refused");
-  expect(await page.evaluate("window.shown")).toEqual([]);
+  await addAway("Refused");
+  expect(await shown()).toEqual([]);
 });
 
-test("being told of new alerts on wish a sound is played: at once, to hear what it is, and for each new alert", async () => {
-  const fixture = await serveWebFixture();
-  const page = await openRecorded(fixture, []);
+test("on wish a sound is played: at once, to hear what it is, and for each new alert", async () => {
+  const { page, addAway, alarm, tones } = await openRecorded();
   await page.click("#alarms summary");
-  await page.check("#alarms label:has-text('Sound') input");
-  await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(2);
-  await addAway(fixture, page, "Heard");
-  await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(4);
-  await page.uncheck("#alarms label:has-text('Sound') input");
-  await addAway(fixture, page, "Unheard");
-  expect(await page.evaluate("window.tones")).toBe(4);
+  await page.check(alarm("Sound"));
+  await tones(2);
+  await addAway("Heard");
+  await tones(4);
+  await page.uncheck(alarm("Sound"));
+  await addAway("Unheard");
+  await tones(4);
 });
 
-test("being told of new alerts a critical twin rings that joins the row of a warning of the same second, and a milder one does not", async () => {
-  const fixture = await serveWebFixture();
-  const page = await openRecorded(fixture, ["notifications"]);
-  await page.click("#alarms summary");
-  await page.check("#alarms label:has-text('Notification') input");
-  await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
-  await page.evaluate("window.isAway = true");
-  const add = (severity: "critical" | "warning" | "info") =>
-    fixture.addAlert({ facts: { title: "Twins", alertKey: severity, severity } });
+test("a critical twin rings that joins the row of a warning of the same second, and a milder one does not", async () => {
+  const { fixture, page, away, shown, wishForNotifications } = await openRecorded(["notifications"]);
+  await wishForNotifications();
+  await away();
   for (const severity of ["warning", "critical", "info"] as const) {
-    await add(severity);
+    await fixture.addAlert({ facts: { title: "Twins", alertKey: severity, severity } });
     await page.waitForSelector(`#rows tr:has-text('Twins'):has(.severity.${severity})`);
   }
-  expect(await page.evaluate("window.shown")).toEqual(["New alert: Twins", "New alert: Twins"]);
+  expect(await shown()).toEqual(["New alert: Twins", "New alert: Twins"]);
 });
 
 /** Fifty keys with long words and numbers, each with a history. */
