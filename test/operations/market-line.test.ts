@@ -1,10 +1,8 @@
 import { expect, it, test } from "vitest";
 import type { HistoryPoint } from "../../src/core/ports/metric-history.ts";
 import { writeMarketLine } from "../../src/operations/market-line.ts";
+import { day, hour, minute } from "../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
 const now = Date.UTC(2026, 10, 21, 12);
 
 /** A record each five minutes, from so long ago until now. */

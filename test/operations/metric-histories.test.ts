@@ -4,9 +4,8 @@ import { silentLog } from "../../src/core/log.ts";
 import type { HistoryPoint } from "../../src/core/ports/metric-history.ts";
 import { createMetricHistories } from "../../src/operations/metric-histories.ts";
 import { Breaker } from "../../src/operations/questions.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock, minute } from "../support/test-clock.ts";
 
-const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 
 interface Call {

@@ -2,9 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { createPictureNotes } from "../../src/operations/picture-notes.ts";
 import { keepStates } from "../support/kept-states.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock, minute } from "../support/test-clock.ts";
 
-const minute = 60_000;
 const joined = (id: string, destination = "desk") => ({ destination, id });
 
 function open({

@@ -2,9 +2,7 @@ import { expect, it } from "vitest";
 import { AppError, type ErrorCode } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Breaker, createQuestions } from "../../src/operations/questions.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-const minute = 60_000;
+import { createTestClock, minute } from "../support/test-clock.ts";
 
 /** A service that answers what `answer` gives or throws at the time. */
 function open(timeLimitMs = 300_000) {

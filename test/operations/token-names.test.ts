@@ -6,11 +6,7 @@ import { Breaker } from "../../src/operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../../src/operations/token-names.ts";
 import { anAlert } from "../support/facts.ts";
 import { keepStates } from "../support/kept-states.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
+import { createTestClock, day, hour, minute } from "../support/test-clock.ts";
 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
 

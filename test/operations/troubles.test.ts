@@ -3,9 +3,8 @@ import type { DestinationView } from "../../src/contract/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import { createTroubles, type TroublesDeps } from "../../src/operations/troubles.ts";
 import { judged } from "../../src/vendors/verdict.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock, minute } from "../support/test-clock.ts";
 
-const minute = 60_000;
 const clock = createTestClock();
 const now = clock.now();
 const well: StoreHealth = { writable: true, full: false, unrouted: 0, bytes: 1 };

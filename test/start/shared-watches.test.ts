@@ -12,11 +12,9 @@ import { listenOnLoopback } from "../support/loopback.ts";
 import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock, minute, second } from "../support/test-clock.ts";
 import { startSandbox } from "../workshop/service-fixture.ts";
 
-const second = 1_000;
-const minute = 60 * second;
 const publicUrl = "http://alerts.example:9";
 const hookSecret = "canary-hook-secret-of-all-relays";
 const here = `${publicUrl}/hooks/${hookSecret}`;

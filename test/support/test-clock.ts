@@ -1,5 +1,10 @@
 import type { Clock } from "../../src/core/clock.ts";
 
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
 /**
  * A clock that is stopped until it is moved; sleepers wake in the order of their times. It shows whole milliseconds, as `Date.now`
  * does: a store refuses any other instant.

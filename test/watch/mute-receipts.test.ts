@@ -14,9 +14,7 @@ import { openMuteReceipts } from "../../src/watch/mute-receipts.ts";
 import { factsOf, findUnrouted, planned, request, routed } from "../conformance/store/scene-samples.ts";
 import { chat } from "../routing/sample.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-const minute = 60_000;
+import { createTestClock, minute } from "../support/test-clock.ts";
 
 /** A store and a notifier that are real, and a clock that the test moves. A relay may be killed behind a write. */
 async function openWorld({ at, configured = [] }: { at?: number; configured?: Mute[] } = {}) {

@@ -3,11 +3,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Position } from "../../src/core/ports/alert-log.ts";
 import type { RemovalStep, Retention } from "../../src/core/ports/retention.ts";
 import { createRetention } from "../../src/watch/retention.ts";
-import { createTestClock, type TestClock } from "../support/test-clock.ts";
-
-const day = 86_400_000;
-const hour = 3_600_000;
-const minute = 60_000;
+import { createTestClock, day, hour, minute, type TestClock } from "../support/test-clock.ts";
 
 /** A log of alerts that are a byte each, oldest first, by when they came. */
 function fakeLog(receivedAt: number[], changes: Partial<Retention> & { tookMs?: number } = {}) {

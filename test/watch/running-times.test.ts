@@ -3,10 +3,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRunningTimes, readDowntimes } from "../../src/watch/running-times.ts";
 import { openScene } from "../conformance/store/scene.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-const minute = 60_000;
-const hour = 60 * minute;
+import { createTestClock, hour, minute } from "../support/test-clock.ts";
 
 async function open() {
   const clock = createTestClock(Date.UTC(2026, 10, 21, 12));

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { SilenceBook } from "../../src/watch/silence-book.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { day, hour, minute } from "../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
 /** A Monday. */
 const start = Date.UTC(2026, 7, 3);
 

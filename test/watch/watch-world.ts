@@ -8,10 +8,7 @@ import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
 import { newIdAt, openScene } from "../conformance/store/scene.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
-export const second = 1_000;
-export const minute = 60 * second;
-export const hour = 60 * minute;
-export const day = 24 * hour;
+export { day, hour, minute, second } from "../support/test-clock.ts";
 
 export type WorldDeps = WatchDeps & { clock: TestClock; store: SqliteStore; activeMutes(): Mute[] };
 

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import type { LearnedName } from "../../src/core/subject-name.ts";
 import { expectWords } from "../support/expect-words.ts";
+import { hour, minute } from "../support/test-clock.ts";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
-
-const minute = 60_000;
-const hour = 60 * minute;
 
 const address = "0x3c499c542cef5e3811e1192ce70d8cc03d5c3359";
 

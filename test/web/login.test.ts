@@ -5,11 +5,8 @@ import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { expectWords } from "../support/expect-words.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock, hour, minute } from "../support/test-clock.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
-
-const minute = 60_000;
-const hour = 60 * minute;
 
 async function post(
   { web }: WebFixture,

@@ -4,9 +4,8 @@ import { AppError, type ErrorCode } from "../../../src/core/errors.ts";
 import type { Position, StoredFacts } from "../../../src/core/ports/alert-log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
 import { GapCheck } from "../../../src/watch/gaps/gap-check.ts";
+import { hour, minute } from "../../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 const begin = Date.UTC(2026, 10, 21, 12);
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 

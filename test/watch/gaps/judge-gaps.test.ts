@@ -5,9 +5,8 @@ import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
 import { gapMemorySchema, planGapNews } from "../../../src/watch/gaps/plan-gap-notices.ts";
 import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts";
 import { readSighting, type Sighting } from "../../../src/watch/gaps/sightings.ts";
+import { hour, minute } from "../../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 const begin = Date.UTC(2026, 10, 20);
 const end = begin + 24 * hour;
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
+import { hour, minute } from "../../support/test-clock.ts";
 import { day, simulateAccount } from "./simulated-account.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 const begin = 12 * day + 9 * hour;
 const outages = [{ from: begin, to: begin + 3 * hour }];
 const late = [{ from: 0, to: 20 * day, ms: 50 * minute }];

@@ -4,9 +4,8 @@ import { ruleOfTurn } from "../../../src/core/gaps.ts";
 import { splitInstants } from "../../../src/ground/time/time-format.ts";
 import { writeGapNotice } from "../../../src/watch/gaps/gap-notice.ts";
 import { endsOf, type GapMemory, planGapNews } from "../../../src/watch/gaps/plan-gap-notices.ts";
+import { hour, minute } from "../../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 const begin = Date.UTC(2026, 10, 21, 12);
 const rules = ["a", "b", "c"];
 

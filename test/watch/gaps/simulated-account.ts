@@ -6,9 +6,8 @@ import type { AlertLog, Position } from "../../../src/core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
 import { openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { hour, minute } from "../../support/test-clock.ts";
 
-const minute = 60_000;
-const hour = 60 * minute;
 export const day = 24 * hour;
 const begin = Date.UTC(2026, 8, 1);
 const recordEveryMs = 5 * minute;
