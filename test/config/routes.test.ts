@@ -153,37 +153,28 @@ test("a route that drops on purpose names a destination of this configuration wh
   expect(problem?.instead).toBe("write to: [ops], or drop: true to send it to nobody");
 });
 
-describe("what works, and is warned of", () => {
-  test("alerts that no route takes, and destinations that none names", () => {
-    expect(warnings(`${two}routes: [{ match: { chain: eth }, to: ops }]`)).toEqual([
-      "an alert that matches no route is kept and shown on the page, and sent to nobody",
-      "no route sends to the destination desk",
-    ]);
-  });
+const unmatched = "an alert that matches no route is kept and shown on the page, and sent to nobody";
+const dropsAll = "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody";
+const [opsAlone, deskAlone] = ["ops", "desk"].map((name) => `no route sends to the destination ${name}`) as [
+  string,
+  string,
+];
+test.each<[string, string[]]>([
+  ["{ match: { chain: eth }, to: ops }", [unmatched, deskAlone]],
+  [
+    "{ name: all, to: ops }, { name: rest, default: true, to: desk }",
+    ["the default route rest is never used: route all takes every alert"],
+  ],
+  ["{ name: all, to: ops, continue: true }, { name: rest, default: true, to: desk }", []],
+  ["{ match: chain=eth, to: [] }, { default: true, drop: true }", [dropsAll, opsAlone, deskAlone]],
+])("warns of what works and may not be meant in %s", (routes, words) => {
+  expect(warnings(`${two}routes: [${routes}]`)).toEqual(words);
+});
 
-  test("no destination that takes notices", () => {
-    const notified = `${two}routes: [{ to: ops }]`.replace(/desk: \{/, "desk: { notices: true,");
-    expect(notified).toContain("notices");
-    expect(warnings(notified)).toEqual([]);
-  });
-
-  test("a default route that is never needed", () => {
-    expect(warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`)).toEqual([
-      "the default route rest is never used: route all takes every alert",
-    ]);
-  });
-
-  test("no warning for a default route that also takes what only routes that continue have matched", () => {
-    expect(
-      warnings(`${two}routes: [{ name: all, to: ops, continue: true }, { name: rest, default: true, to: desk }]`),
-    ).toEqual([]);
-  });
-
-  test("routes of which none sends to anybody", () => {
-    expect(warnings(`${two}routes: [{ match: chain=eth, to: [] }, { default: true, drop: true }]`)[0]).toBe(
-      "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody",
-    );
-  });
+test("warns of no destination that takes notices", () => {
+  const notified = `${two}routes: [{ to: ops }]`.replace(/desk: \{/, "desk: { notices: true,");
+  expect(notified).toContain("notices");
+  expect(warnings(notified)).toEqual([]);
 });
 
 test("a default pace slows channels down and never drives them beyond what they bear", () => {

@@ -46,20 +46,20 @@ describe("pool state and ticker", () => {
     expect(seen[0]?.query).toEqual({ symbol: "A/USD" });
   });
 
-  it("refuse a price that is no number", async () => {
-    const { client } = await setUp(() => ({ json: { data: { id: "A/USD", aggregated: { price: "2" } } } }));
-    await expect(client.readTicker("A/USD")).rejects.toMatchObject({
-      code: "upstream_bad_answer",
-      message: expect.stringContaining("data.aggregated.price: expected number"),
-    });
-  });
-
-  it("name the pricing key when it is refused", async () => {
-    const { client } = await setUp(() => ({ status: 403, json: { message: "Forbidden" } }));
-    await expect(client.readTicker("A/USD")).rejects.toMatchObject({
-      code: "upstream_forbidden",
-      hint: expect.stringContaining("PRICING_API_KEY"),
-    });
+  it.each<[string, FakeAnswer, object]>([
+    [
+      "refuse a price that is no number",
+      { json: { data: { id: "A/USD", aggregated: { price: "2" } } } },
+      { code: "upstream_bad_answer", message: expect.stringContaining("data.aggregated.price: expected number") },
+    ],
+    [
+      "name the pricing key when it is refused",
+      { status: 403, json: { message: "Forbidden" } },
+      { code: "upstream_forbidden", hint: expect.stringContaining("PRICING_API_KEY") },
+    ],
+  ])("%s", async (_what, answer, error) => {
+    const { client } = await setUp(() => answer);
+    await expect(client.readTicker("A/USD")).rejects.toMatchObject(error);
   });
 });
 
@@ -117,19 +117,14 @@ describe("registering an asset", () => {
     expect(await client.registerAsset({ catalogId: "x" })).toEqual({ state: "in_progress", body: null });
   });
 
-  it.each([
-    [409, "upstream_conflict"],
-    [400, "upstream_rejected"],
-    [500, "upstream_failed"],
-  ])("a %i is %s and is not sent again", async (status, code) => {
-    const { client, seen } = await setUp(() => ({ status, json: { message: "m" } }));
+  it.each<[string, FakeAnswer, string]>([
+    ["a 409", { status: 409, json: { message: "m" } }, "upstream_conflict"],
+    ["a 400", { status: 400, json: { message: "m" } }, "upstream_rejected"],
+    ["a 500", { status: 500, json: { message: "m" } }, "upstream_failed"],
+    ["an answer that is lost", "reset", "upstream_unreachable"],
+  ])("is not sent again after %s", async (_what, answer, code) => {
+    const { client, seen } = await setUp(() => answer);
     await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({ code });
-    expect(seen).toHaveLength(1);
-  });
-
-  it("is not sent again when the answer is lost", async () => {
-    const { client, seen } = await setUp(() => "reset");
-    await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({ code: "upstream_unreachable" });
     expect(seen).toHaveLength(1);
   });
 });
