@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import {
   followSecrets,
   forgetPreviousSecrets,
@@ -14,6 +14,7 @@ import {
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
+import { runDuty } from "../support/run-duty.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -111,12 +112,7 @@ async function follow(name: SecretName, known: HookSecrets, errors: string[] = [
   const log = { ...silentLog, error: (event: string) => errors.push(event) };
   const take = (_name: string, secrets: HookSecrets) => handed.push(textsOf(secrets));
   const poll = followSecrets(files(), new Map([[name, known]]), take, { clock: { ...clock, sleep }, log });
-  const stop = new AbortController();
-  const running = poll.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await running;
-  });
+  runDuty(poll);
   /** Reading a file takes as many turns as it takes, and the clock stands still meanwhile. */
   const hasLooked = async (times: number) => {
     while (looks < times) await clock.settle();

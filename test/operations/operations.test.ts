@@ -11,6 +11,7 @@ import { createDestinationTests } from "../../src/operations/test-destination.ts
 import { viewDestinations } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
+import { runDuty } from "../support/run-duty.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -103,13 +104,8 @@ describe("mutes made at run time", () => {
       newId: createIdSource(clock.now),
       log: silentLog,
     });
-    const stop = new AbortController();
-    const running = book.run(stop.signal);
-    onTestFinished(async () => {
-      stop.abort();
-      await running;
-      await Promise.all([store.close(), otherStore.close()]);
-    });
+    onTestFinished(async () => void (await Promise.all([store.close(), otherStore.close()])));
+    runDuty(book);
     return { book, clock, otherStore };
   };
 
@@ -142,8 +138,7 @@ describe("mutes made at run time", () => {
     const opening = openMuteBook({ store, configured: [], clock, newId, log: silentLog });
     answers[0]?.resolve([{ ...ofConfiguration, id: "old" }]);
     const book = await opening;
-    const stop = new AbortController();
-    const running = book.run(stop.signal);
+    runDuty(book);
     await clock.advance(1_000);
     const endsAt = clock.now() + 60_000;
     const mute = await book.addMute({ matchers, reason: "deploy", endsAt, createdBy: "api" });
@@ -154,8 +149,6 @@ describe("mutes made at run time", () => {
     await clock.settle();
     expect(answers.length).toBeGreaterThan(2);
     expect(book.active()).toEqual([mute]);
-    stop.abort();
-    await running;
   });
 
   it("that another process makes or ends hold within a second, and at once when a signal says so", async () => {

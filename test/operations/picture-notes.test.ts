@@ -1,7 +1,8 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { createPictureNotes } from "../../src/operations/picture-notes.ts";
 import { keepStates } from "../support/kept-states.ts";
+import { runDuty } from "../support/run-duty.ts";
 import { createTestClock, minute } from "../support/test-clock.ts";
 
 const joined = (id: string, destination = "desk") => ({ destination, id });
@@ -14,13 +15,7 @@ function open({
 } = {}) {
   const { store, writes, behaviour: state } = keepStates({ clock, kept });
   const notes = createPictureNotes({ store, isShared, destinations, clock, log: silentLog });
-  const stop = new AbortController();
-  const running = notes.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await running;
-  };
-  onTestFinished(end);
+  const end = runDuty(notes);
   return { ...notes, clock, kept, writes, state, end };
 }
 

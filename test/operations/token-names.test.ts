@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -6,6 +6,7 @@ import { Breaker } from "../../src/operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../../src/operations/token-names.ts";
 import { anAlert } from "../support/facts.ts";
 import { keepStates } from "../support/kept-states.ts";
+import { runDuty } from "../support/run-duty.ts";
 import { createTestClock, day, hour, minute } from "../support/test-clock.ts";
 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
@@ -48,13 +49,7 @@ async function open({
     log: silentLog,
     timeLimitMs,
   });
-  const stop = new AbortController();
-  const running = names.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await running;
-  };
-  onTestFinished(end);
+  const end = runDuty(names);
   const note = (facts: AlertFacts) => names.note({ origin: "hook", facts });
   /** Notes them, and lets a minute pass. */
   const learn = (...all: AlertFacts[]) => {

@@ -6,6 +6,7 @@ import type { HeartbeatLine, Sign } from "../../src/vendors/heartbeat.ts";
 import { createHeartbeat } from "../../src/watch/heartbeat.ts";
 import { ntfyTo, type ScriptedChannel, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { hour, minute, second } from "../delivery/outcomes.ts";
+import { runDuty } from "../support/run-duty.ts";
 
 /** The heartbeat of an engine over a real store, with what the service outside hears of it. */
 async function beat({ everyMs = minute, knowsFailure = true } = {}) {
@@ -32,12 +33,11 @@ async function beat({ everyMs = minute, knowsFailure = true } = {}) {
   const ready = { store, engine: fixture.engine, reader: { problem: () => undefined }, clock, stopping: stop.signal };
   const readiness = () => readinessOf(ready);
   const heartbeat = createHeartbeat({ settings: { everyMs }, line, readiness, clock, log: silentLog });
-  const running = heartbeat.run(stop.signal);
-  const end = async () => {
+  const endDuty = runDuty(heartbeat);
+  const end = () => {
     stop.abort();
-    await running;
+    return endDuty();
   };
-  onTestFinished(end);
   const count = (sign: Sign) => heard.filter((one) => one.sign === sign).length;
   return { ...fixture, heartbeat, heard, service, count, end };
 }

@@ -1,4 +1,3 @@
-import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { writeJson } from "../../src/core/json.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -10,6 +9,7 @@ import { createShapeReader, type ShapeReader } from "../../src/intake/find/shape
 import { translateRequest } from "../../src/intake/translate.ts";
 import { openShapeWatch } from "../../src/watch/shapes.ts";
 import { route } from "../routing/sample.ts";
+import { runDuty } from "../support/run-duty.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 export interface ShapeWorldOptions {
@@ -25,10 +25,9 @@ export interface ShapeWorldOptions {
 export async function createShapeWorld(options: ShapeWorldOptions = {}) {
   const clock = createTestClock();
   const notices: AlertFacts[] = [];
-  const stopping = new AbortController();
   const shapes = createShapeReader();
   let saved = structuredClone(options.saved);
-  let running: Promise<void> | undefined;
+  let end: (() => Promise<void>) | undefined;
   const save = ({ state }: WatchState) => {
     saved = JSON.parse(JSON.stringify(state));
   };
@@ -60,15 +59,11 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}) {
     },
     /** Runs the duty: sends what is due, and goes on until it is stopped, or the test ends. */
     async run() {
-      running ??= watch.run(stopping.signal);
+      end ??= runDuty(watch);
       await clock.settle();
     },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
+    stop: async () => end?.(),
   };
-  onTestFinished(world.stop);
   return world;
 }
 
