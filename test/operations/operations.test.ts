@@ -37,8 +37,8 @@ describe("a test straight to one destination", () => {
 
   it("that fails causes no notice: whoever sent it looks on", async () => {
     const { test, clock, channels, store } = await open();
-    channels.chat?.script.push({ kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" });
-    channels.chat?.script.push({ kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" });
+    const rejected = { kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" } as const;
+    channels.chat?.script.push(rejected, rejected);
     const { alert } = await test("chat");
     await clock.advance(120_000);
     expect((await store.getAlert(alert.id))?.deliveries[0]?.state).toBe("failed");
@@ -66,18 +66,14 @@ describe("a test straight to one destination", () => {
   it("is not taken for sent when the store refuses it, and says what is wrong with an unknown name", async () => {
     const { test, store, clock, channels } = await open();
     const { recordNotice } = store;
-    store.recordNotice = async () => {
-      throw new AppError("store_unavailable", "the disk is full");
-    };
+    store.recordNotice = () => Promise.reject(new AppError("store_unavailable", "the disk is full"));
     await expect(test("chat")).rejects.toMatchObject({ code: "store_unavailable" });
     store.recordNotice = recordNotice;
     expect(await test("chat")).toMatchObject({ isNew: true });
     await clock.advance(5_000);
     expect(channels.chat?.calls).toHaveLength(1);
-    await expect(test("nowhere")).rejects.toMatchObject({
-      code: "not_found",
-      hint: expect.stringContaining("chat, hook"),
-    });
+    const hint = expect.stringContaining("chat, hook");
+    await expect(test("nowhere")).rejects.toMatchObject({ code: "not_found", hint });
   });
 });
 
@@ -97,13 +93,8 @@ describe("mutes made at run time", () => {
     /** As another process has it. */
     const [store, otherStore] = [0, 1].map(() => openLocalStore({ path, ballastBytes: 0, now: clock.now }));
     if (!store || !otherStore) throw new Error("never");
-    const book = await openMuteBook({
-      store,
-      configured: [ofConfiguration],
-      clock,
-      newId: createIdSource(clock.now),
-      log: silentLog,
-    });
+    const newId = createIdSource(clock.now);
+    const book = await openMuteBook({ store, configured: [ofConfiguration], clock, newId, log: silentLog });
     onTestFinished(async () => void (await Promise.all([store.close(), otherStore.close()])));
     runDuty(book);
     return { book, clock, otherStore };
