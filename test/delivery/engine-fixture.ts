@@ -5,7 +5,7 @@ import type { ChannelType, DeliveryPurpose, Outcome } from "../../src/core/deliv
 import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { createIdSource, firstIdAt, type NewId } from "../../src/core/id.ts";
+import { createIdSource, firstIdAt } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
@@ -217,240 +217,203 @@ export type Step =
   | Partial<AlertFacts>
   | [facts: Partial<AlertFacts>, options: DraftOptions];
 
-export interface EngineFixture {
-  clock: TestClock;
-  store: Store;
-  engine: Engine;
-  settings: DeliverySettings;
-  channels: Record<string, ScriptedChannel>;
-  /** Stores an alert and routes it to these destinations (default: all). */
-  accept(facts?: Partial<AlertFacts>, options?: DraftOptions): Promise<string>;
-  /** So many, one after the other. */
-  acceptMany(count: number, facts?: Partial<AlertFacts>, options?: DraftOptions): Promise<string[]>;
-  /** Takes the steps in their order. Returns the ids of the alerts that came. */
-  play(...steps: Step[]): Promise<string[]>;
-  /** How such an alert is routed. */
-  draftOf(facts: Partial<AlertFacts>, options?: DraftOptions): RoutingDraft;
-  detail(id: string): Promise<AlertDetail>;
+/** An engine on a real database, and what a test does with it. */
+export class EngineFixture {
+  clock = createTestClock();
+  folder = makeTempFolder();
+  store: Store = openLocalStore({ path: join(this.folder, "tocsin.db"), ballastBytes: 0, now: this.clock.now });
+  /** The store as its next engine has it. Default: as it is. */
+  seen = this.store;
+  engine = undefined as unknown as Engine;
+  settings = { ...defaultDeliverySettings(), jitter: 0 };
+  channels: Record<string, ScriptedChannel> = {};
+  newId = createIdSource(this.clock.now);
   /** What was noted of pictures, by delivery. */
-  pictures: Map<string, PictureOutcome>;
-  states(id: string): Promise<Record<string, string>>;
+  pictures = new Map<string, PictureOutcome>();
+  /** Alerts are routed as the relay does it, so lanes may claim them at once. Default: each is found by its lane. */
+  routesByEngine = false;
+  /** Methods of the store that the engine finds out of order, and those that do their work and never answer it. */
+  failing = new Set<keyof Store>();
+  unanswered = new Set<keyof Store>();
+  /** How often the engine has called each method of the store. */
+  storeCalls = new Map<keyof Store, number>();
+  /** Of the machine that the next engine starts on. */
+  bootId = firstIdAt(1);
+  /** The quiet hours that the engine finds at its next start. Default none. */
+  quietHours: { find?: FindHold } = {};
+  /** Whether the engine hears of what its store commits. */
+  hears = true;
+  life = 0;
+  answer = () => {};
+
+  constructor(
+    readonly destinations: Named<string>[],
+    readonly illustrate?: Illustrate,
+  ) {
+    for (const { name, type } of destinations) this.channels[name] = createScriptedChannel(type, this.clock);
+  }
+
+  start = async () => {
+    const { clock, settings, newId, quietHours, illustrate, destinations } = this;
+    const publicUrl = "https://tocsin.example.com";
+    this.engine = await Engine.start({
+      findHold: (...asked) => quietHours.find?.(...asked),
+      illustrate,
+      pictureNotes: { note: ({ id }, outcome) => void this.pictures.set(id, outcome) },
+      self: { id: newId(), name: "one", version: "0.1.0", configuration: "c", startedAt: clock.now() },
+      store: this.withFaults(),
+      journal: openClaimJournal(join(this.folder, "claims"), {
+        bootId: this.bootId,
+        onFault: (error) => {
+          throw error;
+        },
+      }),
+      outlets: destinations.map((destination) => ({ destination, channel: channelOf(this, destination.name) })),
+      composer: createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl }),
+      ...{ readPayloads, publicUrl, settings, clock, newId, random: () => 0.5, log: silentLog },
+    });
+  };
+
+  /** The store as the engine has it while the disk is full, or worse; after a kill it takes nothing more. */
+  withFaults = (ownLife = this.life) =>
+    new Proxy(this.seen, {
+      get: (target, name: keyof Store) => {
+        if (this.life !== ownLife) return () => new Promise(() => {});
+        this.storeCalls.set(name, (this.storeCalls.get(name) ?? 0) + 1);
+        if (this.unanswered.has(name))
+          return async (...args: never[]) => {
+            await (target[name] as (...args: never[]) => Promise<unknown>)(...args);
+            return new Promise(() => {});
+          };
+        if (!this.failing.has(name)) return target[name];
+        return async () => {
+          throw new AppError("store_unavailable", "The disk that holds the database is full.");
+        };
+      },
+    });
+
+  /** Stores an alert and routes it to these destinations (default: all). */
+  accept = async (facts: Partial<AlertFacts> = {}, options: DraftOptions = {}): Promise<string> => {
+    const { body, receivedAt = this.clock.now() } = options;
+    const id = this.newId();
+    const given = { receivedAt, headers: "[]", body: Buffer.from(body ?? id), ids: [id] };
+    await this.store.acceptRequest({ ...given, origin: "hook", dedupeWindowMs: 1 });
+    const [request] = await this.store.listUnrouted(1, this.clock.now());
+    const alert = request?.alerts[0];
+    if (!alert) throw new Error("nothing was accepted");
+    const draft = this.draftOf({ title: `Alert ${alert.seq}`, alertKey: id, ...facts }, options);
+    await (this.routesByEngine ? this.engine : this.store).recordRouting([{ alertSeq: alert.seq, ...draft }]);
+    return id;
+  };
+
+  /** So many, one after the other. */
+  acceptMany = async (count: number, ...given: Parameters<EngineFixture["accept"]>): Promise<string[]> => {
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(await this.accept(...given));
+    return ids;
+  };
+
+  /** Takes the steps in their order. Returns the ids of the alerts that came. */
+  play = async (...steps: Step[]): Promise<string[]> => {
+    const ids: string[] = [];
+    const first = channelOf(this, this.destinations[0]?.name ?? "");
+    for (const step of steps) {
+      if (typeof step === "number") await (step < 3_600_000 ? this.clock.advance(step) : this.clock.jump(step));
+      else if (step === "hang") this.answer = first.hang();
+      else if (step === "answer") this.answer();
+      else if (step === "stop") await stopEngine(this.engine, this.clock);
+      else if (step === "restart" || step === "kill") await this[step]();
+      else if (typeof step === "function") await step(this);
+      else if ("kind" in step) first.script.push(step);
+      else ids.push(await this.accept(...([step].flat() as [Partial<AlertFacts>, DraftOptions])));
+    }
+    return ids;
+  };
+
+  /** How such an alert is routed. */
+  draftOf = (facts: Partial<AlertFacts>, options: DraftOptions = {}): RoutingDraft => {
+    const { to, planned = {}, purpose = "alert", heldForMs, fallback } = options;
+    const now = this.clock.now();
+    const deliveries = this.destinations
+      .filter(({ name }) => to?.includes(name) ?? true)
+      .flatMap((destination) =>
+        recipientsOf(destination).map((recipient): PlannedDelivery => {
+          const { name, type: channel } = destination;
+          const usual = { route: "everything", state: "queued", reason: "", dueAt: now, updates: "auto" } as const;
+          return {
+            ...{ destination: name, channel, recipient, ...usual },
+            ...(heldForMs && { state: "held", dueAt: now + heldForMs }),
+            ...(fallback && { fallback: { to: fallback[0], at: now + fallback[1] } }),
+            ...planned,
+          };
+        }),
+      );
+    return { facts: anAlert(facts), decisions: [], deliveries, purpose, routedAt: now };
+  };
+
+  detail = async (id: string): Promise<AlertDetail> => {
+    const detail = await this.store.getAlert(id);
+    if (!detail) throw new Error(`no alert ${id}`);
+    return detail;
+  };
+
+  states = async (id: string): Promise<Record<string, string>> => {
+    const { deliveries } = await this.detail(id);
+    return Object.fromEntries(deliveries.map((delivery) => [delivery.destination, delivery.state]));
+  };
+
   /** How a destination is: the first, or the one of this name. */
-  own(name?: string): DestinationStatus;
+  own = (name = this.destinations[0]?.name): DestinationStatus => {
+    const status = this.engine.statuses().find(({ destination }) => destination.name === name);
+    if (!status) throw new Error(`no destination ${name}`);
+    return status.own;
+  };
+
   /** An alert for this destination alone meets with such an answer, and five seconds pass. Returns its id. */
-  meet(name: string, outcome: Outcome): Promise<string>;
-  restart(): Promise<void>;
+  meet = async (name: string, outcome: Outcome): Promise<string> => {
+    channelOf(this, name).script.push(outcome);
+    const id = await this.accept({}, { to: [name] });
+    await this.clock.advance(5_000);
+    return id;
+  };
+
+  restart = async (): Promise<void> => {
+    await stopEngine(this.engine, this.clock);
+    await this.start();
+  };
+
   /**
    * The engine is left where it stands, as if its process had been killed: its store takes nothing more from it. Another
    * starts with what it has written.
    */
-  kill(): Promise<void>;
-  /** Alerts are routed as the relay does it, so lanes may claim them at once. Default false: each is found by its lane. */
-  routesByEngine: boolean;
-  /** Methods of the store that do their work and never answer the engine. */
-  unanswered: Set<keyof Store>;
-  /** Of the machine that the next engine starts on. */
-  bootId: string;
-  /** The quiet hours that the engine finds at its next start. Default none. */
-  quietHours: { find?: FindHold };
-  newId: NewId;
-  /** Whether the engine hears of what its store commits. Default true. */
-  hears: boolean;
-  /** The store as its next engine has it. Default: as it is. */
-  seen: Store;
-  /** Methods of the store that the engine finds out of order. */
-  failing: Set<keyof Store>;
-  /** How often the engine has called each method of the store. */
-  storeCalls: Map<keyof Store, number>;
-}
-
-/** The store as the engine has it while the disk is full, or worse. */
-function withFaults(
-  store: Store,
-  failing: Set<keyof Store>,
-  calls: Map<keyof Store, number>,
-  unanswered: Set<keyof Store>,
-  isKilled: () => boolean,
-): Store {
-  return new Proxy(store, {
-    get(target, name: keyof Store) {
-      if (isKilled()) return () => new Promise(() => {});
-      calls.set(name, (calls.get(name) ?? 0) + 1);
-      if (unanswered.has(name))
-        return async (...args: never[]) => {
-          await (target[name] as (...args: never[]) => Promise<unknown>)(...args);
-          return new Promise(() => {});
-        };
-      if (!failing.has(name)) return target[name];
-      return async () => {
-        throw new AppError("store_unavailable", "The disk that holds the database is full.");
-      };
-    },
-  });
+  kill = async (): Promise<void> => {
+    this.life += 1;
+    await this.start();
+  };
 }
 
 /** With its channels by their names; `fixture` is all of it. */
 export type WithChannels<N extends string> = EngineFixture & Record<N, ScriptedChannel> & { fixture: WithChannels<N> };
 
-/** An engine on a real database. It ends with the test. */
+/** It ends with the test. */
 export async function startFixture<N extends string>(
   destinations: Named<N>[],
   changes: (settings: DeliverySettings) => void = () => {},
   illustrate?: Illustrate,
 ): Promise<WithChannels<N>> {
-  const clock = createTestClock();
-  const settings = defaultDeliverySettings();
-  settings.jitter = 0;
-  changes(settings);
-  const folder = makeTempFolder();
-  const store = openLocalStore({ path: join(folder, "tocsin.db"), ballastBytes: 0, now: clock.now });
-  const newId = createIdSource(clock.now);
-  const publicUrl = "https://tocsin.example.com";
-  const channels: Record<string, ScriptedChannel> = {};
-  for (const destination of destinations) channels[destination.name] = createScriptedChannel(destination.type, clock);
-
-  const failing = new Set<keyof Store>();
-  const storeCalls = new Map<keyof Store, number>();
-  const quietHours: EngineFixture["quietHours"] = {};
-  let life = 0;
-  let answer = () => {};
-  const start = () => {
-    const ownLife = life;
-    return Engine.start({
-      findHold: (...asked) => quietHours.find?.(...asked),
-      illustrate,
-      pictureNotes: { note: ({ id }, outcome) => void fixture.pictures.set(id, outcome) },
-      self: { id: newId(), name: "one", version: "0.1.0", configuration: "c", startedAt: clock.now() },
-      store: withFaults(fixture.seen, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
-      journal: openClaimJournal(join(folder, "claims"), {
-        bootId: fixture.bootId,
-        onFault: (error) => {
-          throw error;
-        },
-      }),
-      outlets: destinations.map((destination) => ({ destination, channel: channelOf(fixture, destination.name) })),
-      composer: createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl }),
-      readPayloads,
-      publicUrl,
-      settings,
-      clock,
-      newId,
-      random: () => 0.5,
-      log: silentLog,
-    });
-  };
-
-  const fixture: EngineFixture = {
-    bootId: firstIdAt(1),
-    pictures: new Map(),
-    seen: store,
-    routesByEngine: false,
-    unanswered: new Set(),
-    clock,
-    store,
-    settings,
-    channels,
-    quietHours,
-    newId,
-    hears: true,
-    failing,
-    storeCalls,
-    engine: undefined as never,
-    async accept(facts = {}, options = {}) {
-      const { body, receivedAt = clock.now() } = options;
-      const id = newId();
-      const given = { receivedAt, headers: "[]", body: Buffer.from(body ?? id), ids: [id] };
-      await store.acceptRequest({ ...given, origin: "hook", dedupeWindowMs: 1 });
-      const [request] = await store.listUnrouted(1, clock.now());
-      const alert = request?.alerts[0];
-      if (!alert) throw new Error("nothing was accepted");
-      const draft = fixture.draftOf({ title: `Alert ${alert.seq}`, alertKey: id, ...facts }, options);
-      await (fixture.routesByEngine ? fixture.engine : store).recordRouting([{ alertSeq: alert.seq, ...draft }]);
-      return id;
-    },
-    async acceptMany(count, facts, options) {
-      const ids: string[] = [];
-      while (ids.length < count) ids.push(await fixture.accept(facts, options));
-      return ids;
-    },
-    async play(...steps) {
-      const ids: string[] = [];
-      const first = channelOf(fixture, destinations[0]?.name ?? "");
-      for (const step of steps) {
-        if (typeof step === "number") await (step < 3_600_000 ? clock.advance(step) : clock.jump(step));
-        else if (step === "hang") answer = first.hang();
-        else if (step === "answer") answer();
-        else if (step === "stop") await stopEngine(fixture.engine, clock);
-        else if (step === "restart" || step === "kill") await fixture[step]();
-        else if (typeof step === "function") await step(fixture);
-        else if ("kind" in step) first.script.push(step);
-        else ids.push(await fixture.accept(...([step].flat() as [Partial<AlertFacts>, DraftOptions])));
-      }
-      return ids;
-    },
-    draftOf: (facts, { to, planned = {}, purpose = "alert", heldForMs, fallback } = {}) => ({
-      facts: anAlert(facts),
-      decisions: [],
-      deliveries: destinations
-        .filter(({ name }) => to?.includes(name) ?? true)
-        .flatMap((destination) =>
-          recipientsOf(destination).map(
-            (recipient): PlannedDelivery => ({
-              destination: destination.name,
-              channel: destination.type,
-              recipient,
-              route: "everything",
-              state: "queued",
-              reason: "",
-              dueAt: clock.now(),
-              updates: "auto",
-              ...(heldForMs && { state: "held", dueAt: clock.now() + heldForMs }),
-              ...(fallback && { fallback: { to: fallback[0], at: clock.now() + fallback[1] } }),
-              ...planned,
-            }),
-          ),
-        ),
-      purpose,
-      routedAt: clock.now(),
-    }),
-    async detail(id) {
-      const detail = await store.getAlert(id);
-      if (!detail) throw new Error(`no alert ${id}`);
-      return detail;
-    },
-    async states(id) {
-      const { deliveries } = await fixture.detail(id);
-      return Object.fromEntries(deliveries.map((delivery) => [delivery.destination, delivery.state]));
-    },
-    own: (name = destinations[0]?.name) => {
-      const status = fixture.engine.statuses().find(({ destination }) => destination.name === name);
-      if (!status) throw new Error(`no destination ${name}`);
-      return status.own;
-    },
-    async meet(name, outcome) {
-      channelOf(fixture, name).script.push(outcome);
-      const id = await fixture.accept({}, { to: [name] });
-      await clock.advance(5_000);
-      return id;
-    },
-    async restart() {
-      await stopEngine(fixture.engine, clock);
-      fixture.engine = await start();
-    },
-    async kill() {
-      life += 1;
-      fixture.engine = await start();
-    },
-  };
-  fixture.engine = await start();
-  store.subscribe("due", (names) => {
+  const fixture = new EngineFixture(destinations, illustrate);
+  changes(fixture.settings);
+  await fixture.start();
+  fixture.store.subscribe("due", (names) => {
     if (fixture.hears) fixture.engine.wake(names);
   });
   onTestFinished(async () => {
-    await stopEngine(fixture.engine, clock);
-    await store.close();
+    await stopEngine(fixture.engine, fixture.clock);
+    await fixture.store.close();
   });
-  return Object.assign(fixture, channels as Record<N, ScriptedChannel>, { fixture: fixture as WithChannels<N> });
+  return Object.assign(fixture, fixture.channels as Record<N, ScriptedChannel>, {
+    fixture: fixture as WithChannels<N>,
+  });
 }
 
 /** Moves time until the engine has stopped, since it may wait for a deadline. */
