@@ -91,9 +91,8 @@ export function checksOf(check: string, env: Record<string, string>): CheckRule[
 }
 
 /** The mistakes of a configuration that must have some. */
-export function problemsOf(yaml: string | undefined, env: Record<string, string> = {}): ConfigProblem[] {
-  return errorOf(yaml, env).problems;
-}
+export const problemsOf = (yaml: string | undefined, env: Record<string, string> = {}): ConfigProblem[] =>
+  errorOf(yaml, env).problems;
 
 export function errorOf(yaml: string | undefined, env: Record<string, string> = {}): ConfigError {
   try {

@@ -4,13 +4,11 @@ import { botEnv, load, mailEnv, problemsOf } from "./load.ts";
 const two = "destinations: { ops: { type: telegram, chatId: -1 }, desk: { type: telegram, chatId: -2 } }\n";
 const listOf = (...routes: string[]) => routes.map((route) => `  - { ${route} }\n`).join("");
 
-function problems(routes: string): [string, string | undefined, string][] {
-  return problemsOf(`${two}routes:\n${routes}`, botEnv).map(({ where, path, message }) => [where, path, message]);
-}
+const problems = (routes: string): [string, string | undefined, string][] =>
+  problemsOf(`${two}routes:\n${routes}`, botEnv).map(({ where, path, message }) => [where, path, message]);
 
-function warnings(yaml: string, env: Record<string, string> = botEnv): string[] {
-  return load(yaml, env).warnings.map(({ message }) => message);
-}
+const warnings = (yaml: string, env: Record<string, string> = botEnv): string[] =>
+  load(yaml, env).warnings.map(({ message }) => message);
 
 test("without routes everything goes everywhere, to the destinations of both sources", () => {
   const { rules } = load(two, { ...botEnv, ...mailEnv, TELEGRAM_CHAT_IDS: "-3", EMAIL_TO: "a@example.com" });

@@ -4,9 +4,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** A file of the repository, as text. */
-export function readText(path: string): string {
-  return readFileSync(`${root}${path}`, "utf8");
-}
+export const readText = (path: string): string => readFileSync(`${root}${path}`, "utf8");
 
 /** Paths of the documents that people read, the README first. */
 export const documentPaths = [

@@ -37,18 +37,16 @@ async function openRelay() {
 
 const tokenCheck = createTokenCheck({ adminToken: new Secret(adminToken), clock: createTestClock() });
 
-function pagesOf(changes: Partial<Pages & Probes> = {}): Pages & Probes {
-  return {
-    readiness: async () => ({ ready: true }),
-    metrics: {
-      admit: ({ headers }) => admitToken(headers.authorization, () => "unknown", { tokenCheck, log: silentLog }),
-      text: async () => "tocsin_disk_full 0\n",
-    },
-    open: async () => (request) => new Response(`${request.method} page`),
-    onFault() {},
-    ...changes,
-  };
-}
+const pagesOf = (changes: Partial<Pages & Probes> = {}): Pages & Probes => ({
+  readiness: async () => ({ ready: true }),
+  metrics: {
+    admit: ({ headers }) => admitToken(headers.authorization, () => "unknown", { tokenCheck, log: silentLog }),
+    text: async () => "tocsin_disk_full 0\n",
+  },
+  open: async () => (request) => new Response(`${request.method} page`),
+  onFault() {},
+  ...changes,
+});
 
 test.each(Object.entries(probesAsDocumented))(
   "each probe as its program's documents write it: %s",

@@ -6,9 +6,8 @@ import { Histogram } from "../../src/ground/numbers/figures.ts";
 import { expectWords } from "../support/expect-words.ts";
 import { metricsText as textOf, destinationView as view } from "../support/metrics.ts";
 
-function sentAlert(severity: DueDelivery["severity"], receivedAt: number, purpose: DueDelivery["purpose"] = "alert") {
-  return { purpose, severity, receivedAt } as DueDelivery;
-}
+const sentAlert = (severity: DueDelivery["severity"], receivedAt: number, purpose: DueDelivery["purpose"] = "alert") =>
+  ({ purpose, severity, receivedAt }) as DueDelivery;
 
 it.each([
   'tocsin_refused_messages_total{destination="ops"} 2',

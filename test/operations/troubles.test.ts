@@ -9,8 +9,8 @@ const clock = createTestClock();
 const now = clock.now();
 const well: StoreHealth = { writable: true, full: false, unrouted: 0, bytes: 1 };
 
-function destination(over: Partial<DestinationView>): DestinationView {
-  return judged({
+const destination = (over: Partial<DestinationView>): DestinationView =>
+  judged({
     name: "desk",
     channel: "telegram",
     recipients: ["-100"],
@@ -20,7 +20,6 @@ function destination(over: Partial<DestinationView>): DestinationView {
     counts: {},
     ...over,
   });
-}
 
 function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; store?: StoreHealth } = {}) {
   const { look, forget } = createTroubles({

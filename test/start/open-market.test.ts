@@ -50,9 +50,8 @@ async function open({ context = true, symbols = true, configured, watched = true
   const { body } = await call(`${sandbox.alertingUrl}/metrics?chainId=eth&page=1`);
   const { data } = body as { data: { key: string; type: string; tokenSymbol: string }[] };
   const metricOf = (type: string) => data.find((metric) => metric.type === type) ?? data[0];
-  async function fire(metric = metricOf("pool_total_tvl")?.key, token?: string) {
-    return fixture.addAlert({ facts: { metric, token, unit: "USD" } });
-  }
+  const fire = async (metric = metricOf("pool_total_tvl")?.key, token?: string) =>
+    fixture.addAlert({ facts: { metric, token, unit: "USD" } });
   const describeOne = async (id: string) => market.context?.describe(id, patience);
   const pass = async (ms: number) => {
     await fixture.clock.advance(ms);

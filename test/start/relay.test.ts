@@ -48,9 +48,8 @@ async function start(changes: Changes) {
 }
 
 /** What keeps a process from ending: listening sockets, threads. */
-function countHeld(): number {
-  return process.getActiveResourcesInfo().filter((kind) => /^(TCPServerWrap|MessagePort|Worker)$/.test(kind)).length;
-}
+const countHeld = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => /^(TCPServerWrap|MessagePort|Worker)$/.test(kind)).length;
 
 it.each([
   ["the rules", { routes: [route] }, "unknown destination nobody"],

@@ -28,13 +28,14 @@ type Say = (target: Target, index: number) => string | Buffer;
  * @param more.drip what each connection says each 100 ms from then on
  * @param more.reads it reads the answers. Default true.
  */
-function knock(
-  network: number | ((index: number) => string),
-  connections: number,
-  say: Say,
-  { drip, reads = true }: { drip?: string; reads?: boolean } = {},
-): Attack {
-  return async (target, signal) => {
+const knock =
+  (
+    network: number | ((index: number) => string),
+    connections: number,
+    say: Say,
+    { drip, reads = true }: { drip?: string; reads?: boolean } = {},
+  ): Attack =>
+  async (target, signal) => {
     setMaxListeners(0, signal);
     const hold = async (index: number): Promise<void> => {
       while (!signal.aborted) {
@@ -56,7 +57,6 @@ function knock(
     };
     await Promise.all(Array.from({ length: connections }, (_, index) => hold(index)));
   };
-}
 
 const closed = (socket: Socket, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

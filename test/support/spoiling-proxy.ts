@@ -17,12 +17,13 @@ export const writeInLatin: Spoil = (body) => Buffer.from(body.toString("utf8"), 
 export const limit: Spoil = (body) => (body.length > 100 ? 413 : body);
 
 /** Hands requests on to a relay, spoiling what is posted. `hold` is awaited before a request is handed on, and before its answer is. */
-export function forwardTo(
-  target: string,
-  spoil: Spoil = (body) => body,
-  hold: (what: string, moment: "before" | "after") => Promise<void> = async () => {},
-): RequestListener {
-  return async (incoming, response) => {
+export const forwardTo =
+  (
+    target: string,
+    spoil: Spoil = (body) => body,
+    hold: (what: string, moment: "before" | "after") => Promise<void> = async () => {},
+  ): RequestListener =>
+  async (incoming, response) => {
     const { method, headers, url = "" } = incoming;
     const what = `${method} ${url}`;
     const body = await buffer(incoming);
@@ -36,7 +37,6 @@ export function forwardTo(
     await hold(what, "after");
     response.writeHead(answer.statusCode ?? 500, answer.headers).end(content);
   };
-}
 
 /** A proxy in front of a relay that spoils what is posted, and passes on all else. @returns its address */
 export const startSpoilingProxy = async (target: string, spoil: Spoil): Promise<string> =>

@@ -10,9 +10,8 @@ export const secret = "present-hook-secret-2f9a";
 export const formerSecret = "former-hook-secret-77c1";
 export const ourUrl = `${publicUrl}/hooks/${secret}`;
 
-export function refusal(code: ErrorCode, message = `alerting: GET /account: ${code}`): AppError {
-  return new AppError(code, message);
-}
+export const refusal = (code: ErrorCode, message = `alerting: GET /account: ${code}`): AppError =>
+  new AppError(code, message);
 
 /** A watch over a service that a test moves. */
 export async function startAccountWatch(

@@ -7,9 +7,7 @@ import { day, hour, minute } from "../support/test-clock.ts";
 const start = Date.UTC(2026, 7, 3);
 
 /** Mean waits between arrivals are exponential: a Poisson process. */
-function wait(random: SeededRandom, meanMs: number): number {
-  return -Math.log(1 - random.next()) * meanMs;
-}
+const wait = (random: SeededRandom, meanMs: number): number => -Math.log(1 - random.next()) * meanMs;
 
 function poisson(random: SeededRandom, meanMs: number, days: number): number[] {
   const times: number[] = [];
@@ -68,9 +66,8 @@ function liveOn(before: Life, arrivals: number[], until: number): Life {
 
 const live = (arrivals: number[], until: number) => liveOn(unborn, arrivals, until).told;
 
-function longestGap(arrivals: number[]): number {
-  return Math.max(...arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0)));
-}
+const longestGap = (arrivals: number[]): number =>
+  Math.max(...arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0)));
 
 describe.each(Object.entries(patterns))("alerts that come %s", (_name, pattern) => {
   it("alarm at most once in ninety days without a cause", () => {

@@ -4,9 +4,11 @@ import { createWebFixture } from "../support/web-fixture.ts";
 
 const read = async <Answer>(answer: Response) => (await answer.json()) as Answer;
 
-function sendJson(body: unknown, method = "POST"): RequestInit {
-  return { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-}
+const sendJson = (body: unknown, method = "POST"): RequestInit => ({
+  method,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
 
 test("a HEAD of the event stream takes no place of a reader", async () => {
   const { api } = await createWebFixture();

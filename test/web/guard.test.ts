@@ -14,12 +14,11 @@ import { openRaw } from "../support/raw-http.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
 
-function askable(web: Web) {
-  return web.routes.map((route) => {
+const askable = (web: Web) =>
+  web.routes.map((route) => {
     const [method = "", path = ""] = route.split(" ");
     return { route, method, path: path.replace(/:\w+/g, "x"), access: accessTo(route) };
   });
-}
 
 test("only what must be is open, and the API takes the admin token", async () => {
   const { web } = await createWebFixture();

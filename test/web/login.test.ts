@@ -28,9 +28,7 @@ async function post(
 /** The status of a page for who has this cookie. */
 const statusFor = async ({ ask }: WebFixture, cookie: string) => (await ask("/", { headers: { cookie } })).status;
 
-function codeOf(link: string): string {
-  return new URL(link).searchParams.get("code") ?? "";
-}
+const codeOf = (link: string): string => new URL(link).searchParams.get("code") ?? "";
 
 describe("the admin token", () => {
   test("logs in, and the cookie is for this host and no script", async () => {

@@ -9,13 +9,12 @@ beforeEach(async () => {
 afterEach(() => fixture.sandbox.close());
 
 /** Over the control interface, as a script does it. */
-async function ask(path: string, body: unknown) {
-  return fixture.call(`${fixture.sandbox.url}/_sandbox${path}`, {
+const ask = async (path: string, body: unknown) =>
+  fixture.call(`${fixture.sandbox.url}/_sandbox${path}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
-}
 
 test("the control interface refuses what a page of another site could send without asking", async () => {
   const answer = await fetch(`${fixture.sandbox.url}/_sandbox/storm`, {

@@ -90,21 +90,25 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
 
 export type HttpVendor = Awaited<ReturnType<typeof createHttpVendor>>;
 
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): VendorAnswer {
-  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
-}
+export const json = (status: number, body: unknown, headers: Record<string, string> = {}): VendorAnswer => ({
+  status,
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
 
-export function text(status: number, body: string, headers: Record<string, string> = {}): VendorAnswer {
-  return { status, headers: { "content-type": "text/plain", ...headers }, body };
-}
+export const text = (status: number, body: string, headers: Record<string, string> = {}): VendorAnswer => ({
+  status,
+  headers: { "content-type": "text/plain", ...headers },
+  body,
+});
 
 /** What a careless vendor says: everything that it was sent. */
-export function echo(status: number): (request: VendorRequest) => VendorAnswer {
-  return (request) => {
+export const echo =
+  (status: number): ((request: VendorRequest) => VendorAnswer) =>
+  (request) => {
     const lines = [request.path, ...Object.entries(request.headers).map((pair) => pair.join(": ")), request.body];
     return json(status, { message: lines.join(" ") });
   };
-}
 
 export function parseObject(body: string): Record<string, unknown> | undefined {
   try {

@@ -10,9 +10,7 @@ const begin = Date.UTC(2026, 10, 21, 12);
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 
 /** At 110 every second minute, else at 90: an alert a minute. */
-function priceAt(at: number): number {
-  return Math.floor(at / minute) % 2 === 0 ? 110 : 90;
-}
+const priceAt = (at: number): number => (Math.floor(at / minute) % 2 === 0 ? 110 : 90);
 
 function alertAt(seq: number, at: number): StoredFacts {
   const holds = priceAt(at) > 100;
@@ -87,9 +85,8 @@ function open(world: World) {
 }
 
 /** An alert a minute. */
-function minutes(from: number, to: number): number[] {
-  return Array.from({ length: Math.round((to - from) / minute) }, (_, index) => from + index * minute);
-}
+const minutes = (from: number, to: number): number[] =>
+  Array.from({ length: Math.round((to - from) / minute) }, (_, index) => from + index * minute);
 
 it("a log with more alerts than are looked at never has a hole in what it has read", async () => {
   const others = Array.from({ length: 99_990 }, (_, seq) => ({

@@ -11,9 +11,7 @@ const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 const recordEvery = 5 * minute;
 
 /** A price that stands at 90 and goes to 110 for half an hour, every two hours; a rule at 100 tells of both turns. */
-function priceAt(at: number): number {
-  return at % (2 * hour) < 30 * minute ? 110 : 90;
-}
+const priceAt = (at: number): number => (at % (2 * hour) < 30 * minute ? 110 : 90);
 
 interface Options {
   subscriptions?: () => unknown[];

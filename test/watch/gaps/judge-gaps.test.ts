@@ -12,9 +12,7 @@ const end = begin + 24 * hour;
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 
 /** At 110 for half an hour every two hours, else at 90. */
-function priceAt(at: number): number {
-  return (at - begin) % (2 * hour) < 30 * minute ? 110 : 90;
-}
+const priceAt = (at: number): number => ((at - begin) % (2 * hour) < 30 * minute ? 110 : 90);
 
 function records(every = 5 * minute) {
   const points = [];
@@ -28,11 +26,10 @@ function sighting(at: number, changes: Partial<Sighting> = {}): Sighting {
 }
 
 /** The alert of every turn. */
-function alerts(): Sighting[] {
-  return records(30 * minute)
+const alerts = (): Sighting[] =>
+  records(30 * minute)
     .filter(({ at, value }) => at > begin && value !== priceAt(at - 1))
     .map(({ at }) => sighting(at));
-}
 
 const subscription = { subscription: { id: "sub_1", op: ">", value: 100 }, metric: { key } };
 /** From 10:15 to 13:00: the end of 10:30, the beginning of 12:00 and the end of 12:30. */

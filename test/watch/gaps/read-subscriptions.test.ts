@@ -3,9 +3,7 @@ import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts
 
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 
-function readOne(subscription: unknown, metric: unknown = { key }) {
-  return readSubscriptions([{ subscription, metric }]);
-}
+const readOne = (subscription: unknown, metric: unknown = { key }) => readSubscriptions([{ subscription, metric }]);
 
 describe("what subscriptions are called by services", () => {
   const windowMs = 900_000;

@@ -57,8 +57,8 @@ interface SimulatedRule {
  * some hours and now and then so briefly that no record shows it. Of sixty rules six rest for an hour after an alert,
  * three never report an end, and three report three of five: none of that is a loss.
  */
-function simulateRules({ seed, rules, days }: { seed: number; rules: number; days: number }): SimulatedRule[] {
-  return Array.from({ length: rules }, (_, index) => {
+const simulateRules = ({ seed, rules, days }: { seed: number; rules: number; days: number }): SimulatedRule[] =>
+  Array.from({ length: rules }, (_, index) => {
     const random = createSeededRandom(seed * 1000 + index);
     const exponential = (mean: number) => -mean * Math.log(1 - random.next());
     const betweenMs = day / (0.7 + random.next() * 4);
@@ -77,7 +77,6 @@ function simulateRules({ seed, rules, days }: { seed: number; rules: number; day
     const key = `eth_token_price_0x${index.toString(16).padStart(40, "0")}`;
     return { id: `sub_${index}`, key, points, sent: reportTurns(turns, index, random) };
   });
-}
 
 function reportTurns(turns: { at: number; holds: boolean }[], rule: number, random: SeededRandom): Sent[] {
   const sent: Sent[] = [];
@@ -94,13 +93,10 @@ function reportTurns(turns: { at: number; holds: boolean }[], rule: number, rand
   return sent;
 }
 
-function isSteady({ rule }: Sent): boolean {
-  return rule % 60 >= 12;
-}
+const isSteady = ({ rule }: Sent): boolean => rule % 60 >= 12;
 
-function isIn<T extends Time>(at: number, times: readonly T[] = []): T | undefined {
-  return times.find(({ from, to }) => at - begin >= from && at - begin < to);
-}
+const isIn = <T extends Time>(at: number, times: readonly T[] = []): T | undefined =>
+  times.find(({ from, to }) => at - begin >= from && at - begin < to);
 
 function plantFaults(rules: SimulatedRule[], faults: Faults, { seed, days }: { seed: number; days: number }): void {
   const random = createSeededRandom(seed + 77);
@@ -258,9 +254,7 @@ function isVisible({ at, holds }: Sent, points: readonly HistoryPoint[]): boolea
 }
 
 /** People hear of a loss by the notice that begins with it, or by the count of one that is open. */
-function isTold({ outage }: MissingAlert): boolean {
-  return outage !== undefined;
-}
+const isTold = ({ outage }: MissingAlert): boolean => outage !== undefined;
 
 /** What is true of what was said. */
 function createTally(rules: SimulatedRule[], faults: Faults, watchedFrom: number) {
