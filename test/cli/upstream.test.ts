@@ -34,21 +34,16 @@ function tocsin(argv: string[], overrides: Partial<CliContext> = {}) {
   return runTocsin(["upstream", ...argv], { env, cwd: folder, ...overrides });
 }
 
-describe("account and outputs", () => {
-  beforeEach(() => {
-    answer = () => ({ json: { message: "authorized", data: account } });
+it("account and outputs hide the hook in JSON too, unless it is asked for", async () => {
+  answer = () => ({ json: { message: "authorized", data: account } });
+  const masked = { webhookUrl: "https://relay.example/hooks/***", messengerChannelId: "-100" };
+  const accountRun = await tocsin(["account", "--json"]);
+  expect(accountRun.json()).toEqual({
+    data: { ...account, alertOutputs: masked, apiKeyExpiresAt: "2026-12-14T12:00:00.000Z" },
+    meta: { message: "authorized" },
   });
-
-  it("hide it in JSON too, unless it is asked for", async () => {
-    const masked = { webhookUrl: "https://relay.example/hooks/***", messengerChannelId: "-100" };
-    const accountRun = await tocsin(["account", "--json"]);
-    expect(accountRun.json()).toEqual({
-      data: { ...account, alertOutputs: masked, apiKeyExpiresAt: "2026-12-14T12:00:00.000Z" },
-      meta: { message: "authorized" },
-    });
-    expect((await tocsin(["outputs", "--json"])).json()).toEqual({ data: masked });
-    expect((await tocsin(["outputs", "--show-secrets"])).stdout).toContain(hookUrl);
-  });
+  expect((await tocsin(["outputs", "--json"])).json()).toEqual({ data: masked });
+  expect((await tocsin(["outputs", "--show-secrets"])).stdout).toContain(hookUrl);
 });
 
 describe("what goes wrong", () => {

@@ -5,9 +5,7 @@ import { listenOnLoopback } from "./loopback.ts";
 import { adminToken, createWebFixture, type WebFixture, type WebFixtureOptions } from "./web-fixture.ts";
 
 /** The pages on a port of this machine, for clients that need a real connection. */
-export async function serveWebFixture(
-  options: WebFixtureOptions = {},
-): Promise<WebFixture & { url: string; dropConnections(): void }> {
+export async function serveWebFixture(options: WebFixtureOptions = {}) {
   let fetch: WebFixture["web"]["fetch"] = () => new Response(null, { status: 503 });
   const server = createServer(getRequestListener((request, env) => fetch(request, env)));
   const { url } = await listenOnLoopback(server);
