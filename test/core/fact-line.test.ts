@@ -47,10 +47,7 @@ describe("the first line of an alert, made of its facts, its end, and what all m
   it.each<[string, Partial<AlertFacts>]>([
     ["what, how much, by how much, which limit and where", poolTvl],
     ["the same for its limit in the title", { ...poolTvl, title: "ONYX504 pool TVL: below 19000" }],
-    [
-      "the same for it in words",
-      { ...poolTvl, title: "Pool 0x0b92…c1e0 is 18623.426 USD, was 20282.771, below 19000" },
-    ],
+    ["the same in words", { ...poolTvl, title: "Pool 0x0b92…c1e0 is 18623.426 USD, was 20282.771, below 19000" }],
     ["a volume of 24 hours once", { ...volume, title: "ONYX504 pool 24h volume: below 19000" }],
     ["right to left text fenced off", { ...hebrew, title: "18623.426" }],
     ["it behind a title fenced off", { ...hebrew, title: "تنبيه" }],

@@ -167,10 +167,7 @@ describe("a message of several parts", () => {
       "goes on with the part that was refused, after a restart, for all repeats that it showed together",
       ["stop", ofK, ofK, { kind: "sent", ref: "11" }, flood(90_500), "restart", 5_000, "restart", 3 * minute],
     ],
-    [
-      "is given back at a stop between two of them, and goes on after the next start",
-      [long, 0, "stop", "restart", 10_000],
-    ],
+    ["is given back at a stop between two of them, and goes on afterwards", [long, 0, "stop", "restart", 10_000]],
   ]);
 });
 

@@ -52,10 +52,7 @@ describe("a restart with other quiet hours", () => {
       [hold, hold, restartWith(find(until - hour)), restartWith(find(until + hour)), 8 * hour, minute, hour, minute],
     ],
     ["says why it holds what it still holds", [hold, restartWith(find(until - hour))]],
-    [
-      "lets go only of what the new ones let through",
-      [[{ severity: "critical" }, held], hold, restartWith(criticalGoes)],
-    ],
+    ["lets go only of what they let through", [[{ severity: "critical" }, held], hold, restartWith(criticalGoes)]],
     [
       "changes nothing while they are as before, and lets go of as many as were held",
       [
@@ -115,10 +112,7 @@ describe("releasing what is held", () => {
       "sends only to the destination named, or only the alerts named",
       [hold, hold, release({ destination: "mail" }), release({ alerts: [1, 1] }), 1_000],
     ],
-    [
-      "says that there is no such alert or destination",
-      [hold, release({ destination: "desk" }), release({ alerts: [9] })],
-    ],
+    ["knows no such alert or destination", [hold, release({ destination: "desk" }), release({ alerts: [9] })]],
   ]);
   tellNights([asks])([
     [

@@ -188,10 +188,7 @@ describe("a digest", () => {
     [..."abc"].map((alertKey): Step => [{ ...facts, alertKey }, options]);
   const before = { receivedAt: Date.UTC(2026, 10, 21, 11, 59, 59) };
   tellScenesOf([telegramTo("out", { digestOver: 2 })])([
-    [
-      "that tells an end took along what was unsent of its key",
-      [claims, lost, key, second, ...each(key), over, 2 * minute],
-    ],
+    ["that tells an end took along what its key had", [claims, lost, key, second, ...each(key), over, 2 * minute]],
     [
       "takes along the ends that wait for a retry",
       [

@@ -71,10 +71,7 @@ describe("notices of a chat to a hook", () => {
       "wait while health cannot be saved",
       [fails("saveStatus", "recordNotice"), kicked, toChat, 10_000, fails(), 2_000, "restart", minute],
     ],
-    [
-      "are not of a refused message where it has no other",
-      [next("chat", refusedMessage, refusedMessage), toChat, minute],
-    ],
+    ["name a refused message of the one destination", [next("chat", refusedMessage, refusedMessage), toChat, minute]],
   ]);
   tellScenesOf([telegramTo("chat", { onAmbiguous: "hold" }), hook])([
     ["ask about an alert that is held since nobody knows whether it arrived", [lost, toChat, 5_000]],
@@ -113,10 +110,7 @@ describe("notices", () => {
     ],
   ]);
   tellScenesOf([chat, other, hook])([
-    [
-      "reach somebody within a minute although the one that seemed well hangs",
-      [hangs("other"), kicked, toChat, minute],
-    ],
+    ["reach somebody within a minute though the one that seemed well hangs", [hangs("other"), kicked, toChat, minute]],
   ]);
   tellScenesOf([other, hook])([
     [

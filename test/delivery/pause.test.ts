@@ -24,10 +24,7 @@ describe("a destination that a person has paused", () => {
     ["takes a test, and the resend of one alert", [pausedByPage, {}, ...askedFor, 30_000]],
   ]);
   tellScenesOf([telegramTo("chat"), telegramTo("backup")])([
-    [
-      "leaves its route's fallback to go on",
-      [pausedByPage, [{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute],
-    ],
+    ["leaves its fallback to go on", [pausedByPage, [{}, { to: ["chat"], fallback: ["backup", minute] }], 2 * minute]],
   ]);
   tellScenesOf([ntfyTo("hook")], (settings) => {
     settings.schedule.giveUpAfterMs = 5 * minute;

@@ -115,10 +115,7 @@ describe("the picture of a message", () => {
     undefined,
     drawn,
   )([
-    [
-      "keeps no text waiting: one that comes during its call goes at once",
-      [sent, "hang", {}, 200, {}, 0, "answer", 1_000],
-    ],
+    ["keeps no text waiting that comes during its call", [sent, "hang", {}, 200, {}, 0, "answer", 1_000]],
     ["is a call that ends: one that hangs is given up", [sent, "hang", {}, 11_000]],
     [
       "is tried no more for ten minutes when three were refused, and texts go on",

@@ -65,11 +65,7 @@ it.each<[string, DueDelivery[], string, ClaimLimits?]>([
   ["a count behind all others", [count, dueDelivery(4)], "single 4"],
   ["a count alone", [count], "single 1"],
   ["what does not ring alone", [summary, heldOther], "single 2"],
-  [
-    "in the morning the ring that was held before what did not ring behind it",
-    [dueDelivery(1, night), over],
-    "single 1",
-  ],
+  ["in the morning the held ring before what did not ring behind it", [dueDelivery(1, night), over], "single 1"],
   ["an end before a count of its key", [end, count], "single 5"],
   [
     "what does not ring in no message that rings",
@@ -80,7 +76,7 @@ it.each<[string, DueDelivery[], string, ClaimLimits?]>([
   ["many summaries as one", [...summaries, dueDelivery(20)], `digest calm ${down(11, 1)}`],
   ["summaries in no burst", [...summaries, ...several(11, {}, 30)], `digest burst ${down(40, 30)}`],
   [
-    "all of one group before others",
+    "all of a group before others",
     [dueDelivery(1), grouped(2, "a"), grouped(3, "b"), grouped(4, "a")],
     "digest group 4 2",
   ],
@@ -94,11 +90,7 @@ it.each<[string, DueDelivery[], string, ClaimLimits?]>([
   ["more than ten as a digest, the newest first", several(11), `digest burst ${down(11, 1)}`],
   ["more than ten after an outage", several(11), `digest outage ${down(11, 1)}`, { ...chat, afterOutage: true }],
   ["each mail address for itself", [...mailTo("a@x.io", 8), ...mailTo("b@x.io", 8, 9)], "single 1", hook],
-  [
-    "what came during quiet hours as a digest",
-    [...several(2, { state: "held" }), dueDelivery(3)],
-    "digest quiet_hours 2 1",
-  ],
+  ["what quiet hours held as a digest", [...several(2, { state: "held" }), dueDelivery(3)], "digest quiet_hours 2 1"],
   ["one of quiet hours alone", several(1, { state: "held" }), "single 1"],
   [
     "what came during quiet hours, also when its first try was refused",
@@ -112,11 +104,7 @@ it.each<[string, DueDelivery[], string, ClaimLimits?]>([
     [dueDelivery(1), dueDelivery(2, begun), dueDelivery(3, begun), ofKey(4, "a")],
     "single 3 2",
   ],
-  [
-    "a repeat in no digest and in no newer alert of its key",
-    [...several(11, {}, 2), repeat, ofKey(20, "a")],
-    "single 1",
-  ],
+  ["a repeat in no digest and no newer alert of its key", [...several(11, {}, 2), repeat, ofKey(20, "a")], "single 1"],
   ["one of two repeats", [repeat, { ...repeat, seq: 5, alertSeq: 5, dueAt: now - 1 }], "single 1"],
   ["a digest again with the same alerts", [...several(20), ...several(3, outage, 21)], "digest outage as d 23 22 21"],
   ["anew what surely did not arrive", several(3, { digestId: "d", state: "waiting", attempts: 1 }), "single 1"],

@@ -14,10 +14,7 @@ const again = { ...kicked, detail: "no right to write" };
 
 describe("a destination that a person tries now", () => {
   tellScenesOf([telegramTo("chat")])([
-    [
-      "revives at once, without a message, where it was dead",
-      [kicked, {}, 5_000, probes("chat", sent), tryNow("chat")],
-    ],
+    ["revives at once, without a message", [kicked, {}, 5_000, probes("chat", sent), tryNow("chat")]],
     [
       "says why it is still dead, and counts the time until the next try anew",
       [
@@ -31,18 +28,12 @@ describe("a destination that a person tries now", () => {
       ],
     ],
     ["sends what waited for a paused account", [unauthorized, {}, 5_000, probes("chat", sent), tryNow("chat"), 2_000]],
-    [
-      "is not called when it has asked for silence",
-      [flood(10 * minute), {}, 5_000, probes("chat", sent), tryNow("chat")],
-    ],
+    ["is not called in a silence of its own", [flood(10 * minute), {}, 5_000, probes("chat", sent), tryNow("chat")]],
     [
       "keeps the silence that a probe was answered with, over a restart",
       [probes("chat", flood(10 * minute), sent), tryNow("chat"), "restart", tryNow("chat")],
     ],
-    [
-      "is called once for all who ask at a time, and none by no name",
-      [probes("chat", sent, sent), twice, tryNow("nowhere")],
-    ],
+    ["is called once for all who ask, none by no name", [probes("chat", sent, sent), twice, tryNow("nowhere")]],
     ["is followed where its group was upgraded meanwhile", [probes("chat", moved, sent), tryNow("chat"), {}, 5_000]],
   ]);
   tellScenesOf([ntfyTo("hook")])([
@@ -62,14 +53,11 @@ describe("what a person asks for", () => {
       "is tried once at a paused account, and fails with what the account says",
       [always("chat", unauthorized), {}, 5_000, test as Step, minute],
     ],
-    [
-      "is tried at a dead destination, marked, and revives it for what waited",
-      [kicked, {}, 5_000, resend as Step, 5_000],
-    ],
+    ["is tried at a dead one, marked, and revives it for what waited", [kicked, {}, 5_000, resend as Step, 5_000]],
   ]);
   tellScenesOf([ntfyTo("hook")])([
     [
-      "is tried while the breaker is open",
+      "is tried with the breaker open",
       [next("hook", ...Array(5).fill(refused)), many(5), 10_000, resend as Step, 2_000],
     ],
   ]);

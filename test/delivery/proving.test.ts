@@ -67,10 +67,7 @@ describe("a destination that has nothing to do", () => {
       "knows after a restart when the last message and the last yes came",
       [isYes, passes(10), ...messages(3), times, "restart", times, passes(65)],
     ],
-    [
-      "knows after a kill all but the last minute of messages",
-      [isYes, passes(10), ...messages(12), times, "kill", times],
-    ],
+    ["knows after a kill all but the last minute", [isYes, passes(10), ...messages(12), times, "kill", times]],
   ]);
   tellScenesOf([telegramTo("chat"), hook])([["is not probed where proving is off", [isYes, passes(72)]]]);
 });

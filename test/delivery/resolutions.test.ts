@@ -12,10 +12,7 @@ const edit = { kind: "rejected", scope: "message", reason: "message_refused", de
 
 describe("an alert that is over", () => {
   tellScenesOf([telegramTo("chat")])([
-    [
-      "rings nowhere, whatever was sent before; what fires does",
-      [over, 2 * minute, key, 2 * minute, over, 2 * minute, key, minute],
-    ],
+    ["rings nowhere; what fires does", [over, 2 * minute, key, 2 * minute, over, 2 * minute, key, minute]],
     [
       "rings nowhere as a notice that can wait, and an alert of that severity rings",
       [notice("info"), 10_000, notice("warning"), 10_000, { alertKey: "alert", severity: "info" }, minute],
@@ -30,7 +27,7 @@ describe("an alert that is over", () => {
       return [`${what}: updates ${updates}`, [fires, 10_000, ends, 10_000, fires, 10_000, minute]];
     }),
     [
-      "does not close what fires again since, and says so",
+      "closes nothing that fires again, and says so",
       [key, 10_000, [over, held], key, 10_000, hour, minute, over, minute],
     ],
     ["closes its message once quiet hours are over", [key, 8 * minute, [over, held], hour, minute, key, minute]],

@@ -242,7 +242,7 @@ describe("an alert that comes alone", () => {
   )([
     ["is claimed with its routing, and called without another commit or listing", [claims, second, noListing, {}, 0]],
     [
-      "is sent when its routing cannot be written at first",
+      "is sent though it is not routed at first",
       [claims, second, fails("recordRouting"), accepts, fails(), {}, second],
     ],
     ["is ambiguous when the process was killed during its call", [claims, second, "hang", {}, 0, "kill", minute]],

@@ -49,9 +49,6 @@ describe("alerts that are sent together", () => {
 
   const to = Array.from({ length: 10 }, (_, index) => `${index}@example.com`);
   tellScenesOf([mailTo("mail", to, { digestOver: 1000 })])([
-    [
-      "are one message of their group for each recipient, also where there are many",
-      [many(3, holdIn(all)), 2 * minute],
-    ],
+    ["are one message of their group for each recipient, also for many", [many(3, holdIn(all)), 2 * minute]],
   ]);
 });

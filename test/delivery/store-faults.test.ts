@@ -15,10 +15,7 @@ import { minute, second } from "./outcomes.ts";
 import { fails, tellScenesOf } from "./tell-scene.ts";
 
 tellScenesOf([telegramTo("chat")])([
-  [
-    "records a message once the store takes it, and sends it once",
-    [fails("recordAttempt"), {}, 20_000, fails(), 3 * minute],
-  ],
+  ["records a message when the store takes it, once", [fails("recordAttempt"), {}, 20_000, fails(), 3 * minute]],
   ["marks the repeat when it could not record it", [fails("recordAttempt"), {}, 3 * minute, fails(), 3 * minute]],
   ["gives a claim back untried, and calls nothing ambiguous", [fails("findThread"), {}, 3_000, fails(), 10_000]],
   ["does so though that fails as well", [fails("findThread", "releaseClaim"), {}, 3_000, fails(), 10_000]],

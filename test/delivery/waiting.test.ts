@@ -79,9 +79,6 @@ describe("what comes for a dead destination", () => {
   ]);
   const gone = { ...kicked, reason: "gone" } as const;
   tellScenesOf([ntfyTo("chat")])([
-    [
-      "is tried itself after the pause where no probe says more",
-      [everyProbe("chat", sent), gone, gone, {}, 4 * minute],
-    ],
+    ["is tried itself afterwards where no probe says more", [everyProbe("chat", sent), gone, gone, {}, 4 * minute]],
   ]);
 });

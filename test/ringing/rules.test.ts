@@ -167,16 +167,9 @@ test.each<[string, Step[], Partial<RingRule>?]>([
     { ...again, ...backByFifth },
   ],
   ["the latest as the worst without values", [fires(0), fires(1), fires(2)], hourly],
-  [
-    "the floor, with what would have mended the rule",
-    crossings.flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)]),
-  ],
+  ["the floor, with what would have mended it", crossings.flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)])],
   ["the floor without values", crossings.map((at) => fires(at))],
-  [
-    "the end behind a ring of quiet hours, so that its value is told",
-    night.map((step) => ({ ...step, threshold: 25 })),
-    again,
-  ],
+  ["the end behind a ring of quiet hours, with its value", night.map((step) => ({ ...step, threshold: 25 })), again],
   ["a summary after calm", [...rang, fires(40, 99)]],
   ["none while the floor holds and the last word is right", [...rang, fires(40, 99), end(45)]],
   ["one within the hour where it is wrong", [...rang, fires(40, 99), end(60)]],
