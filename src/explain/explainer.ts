@@ -2,11 +2,13 @@ import type { ExplainedDelivery, Explanation, MatchFields } from "../contract/op
 import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
 import { type Json, JsonNumber } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
+import type { RingMemory } from "../core/ring.ts";
 import type { Decision, Destination, Mute, PlannedDelivery } from "../core/rules.ts";
 import { type Composer, firstSource } from "../delivery/lane/compose.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 import { factFields, factReader, listPayloadNodes } from "../matching/path.ts";
 import { createGroupBook } from "../ringing/group-book.ts";
-import { createRingBook } from "../ringing/ring-book.ts";
+import { judgeRing } from "../ringing/judge-ring.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import type { Router } from "../routing/router.ts";
 import { readableText } from "../vendors/index.ts";
@@ -28,10 +30,13 @@ export type Explain = (
   reading: ExplainedReading,
 ) => Explanation;
 
+/** Beyond this the keys that were silent longest are forgotten, and ring as new ones. */
+const mostKeys = 20_000;
+
 /** The alerts of a body are explained in their order, which decides what rings. */
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
-  const rings = createRingBook();
+  const memories = new RecentMap<string, RingMemory>(mostKeys);
   const groups = createGroupBook();
 
   return ({ id, origin, receivedAt }, reading) => {
@@ -63,10 +68,12 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
 
   function whyNotRinging({ destination, ring, state }: PlannedDelivery, alert: Alert): string | undefined {
     if (ring === undefined) return undefined;
-    const { alertKey } = alert.facts;
+    // Names of destinations contain no line break.
+    const key = `${destination}\n${alert.facts.alertKey}`;
     const event = { ...ringEventOf(alert), isQuiet: state === "held", isMuted: state === "muted" };
-    const { rings: itRings, why } = rings.judge({ destination, alertKey }, event, ring);
-    return itRings ? undefined : why;
+    const { rings, why, memory } = judgeRing(memories.get(key), event, ring);
+    memories.set(key, memory);
+    return rings ? undefined : why;
   }
 
   function waitingOf(planned: PlannedDelivery, { id, facts }: Alert, itRings: boolean): Waiting | undefined {

@@ -1,5 +1,6 @@
 import { registrationRecord } from "../config/account-records.ts";
 import type { Config } from "../config/config.ts";
+import type { UpstreamAccess } from "../config/upstream-env.ts";
 import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Administration } from "../core/ports/administration.ts";
@@ -9,6 +10,7 @@ import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
 import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts";
 import { isFull } from "../store/postgres/store-error.ts";
+import type { UpstreamClientOptions } from "../upstream/requester.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
 import type { ConfigurationWatchDeps } from "../watch/configuration.ts";
 import type { DiskSight } from "../watch/disk.ts";
@@ -159,6 +161,12 @@ export function accountAccess({ watch, upstream, sources }: Config, source?: str
   return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
 }
 
+async function connect(access: UpstreamAccess, deps: WatchesDeps, how: Partial<UpstreamClientOptions>) {
+  const { createAlertingClient } = await import("../upstream/alerting-client.ts");
+  const { clock, random } = deps;
+  return createAlertingClient({ ...access, now: clock.now, sleep: clock.sleep, random, ...how });
+}
+
 export async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
@@ -167,21 +175,10 @@ export async function openAccountWatch(
   const { watch, server } = config;
   const access = accountAccess(config, source);
   if (access === undefined) return undefined;
-  const [{ createAccountWatch }, { createAlertingClient }, { findRelayAt }] = await Promise.all([
-    import("../watch/account-watch.ts"),
-    import("../upstream/alerting-client.ts"),
-    import("../upstream/prove-address.ts"),
-  ]);
-  const { clock, random, publicUrl } = deps;
-  const service = createAlertingClient({
-    ...access,
-    now: clock.now,
-    random,
-    sleep: clock.sleep,
-    // Two attempts are enough: the next look asks again.
-    retry: { attempts: 2 },
-    maxAnswerBytes: 1024 * 1024,
-  });
+  const { createAccountWatch } = await import("../watch/account-watch.ts");
+  const { findRelayAt } = await import("../upstream/prove-address.ts");
+  // Two attempts are enough: the next look asks again.
+  const service = await connect(access, deps, { retry: { attempts: 2 }, maxAnswerBytes: 1024 * 1024 });
   const { everyMs, putBack } = watch;
   const hookSecrets = () => deps.hookSecrets(source);
   async function answersAt(url: string): Promise<boolean> {
@@ -190,7 +187,7 @@ export async function openAccountWatch(
   }
   return createAccountWatch(
     { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.store.kept, source) },
-    { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
+    { source, publicUrl: server.publicUrl, pageUrl: `${deps.publicUrl}/setup`, everyMs, putBack },
   );
 }
 
@@ -221,18 +218,13 @@ export async function openGaps(
   const { gapsEveryMs: everyMs } = watch;
   const access = accountAccess(config, source);
   if (access === undefined || everyMs === undefined) return undefined;
-  const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
-    import("../watch/gaps/gap-watch.ts"),
-    import("../watch/gaps/gap-check.ts"),
-    import("../upstream/alerting-client.ts"),
-  ]);
-  const { clock, random } = deps;
-  const { now, sleep } = clock;
-  const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
+  const { openGapWatch } = await import("../watch/gaps/gap-watch.ts");
+  const { gapCalls } = await import("../watch/gaps/gap-check.ts");
+  const service = await connect(access, deps, gapCalls);
   const registration = registrationRecord(deps.store.kept, source);
   async function readOff() {
     const registered = await registration.read();
-    return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };
+    return { isOff: registered?.webhookOff === true, at: registered?.at ?? deps.clock.now() };
   }
   return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs, source }, { everyMs });
 }
