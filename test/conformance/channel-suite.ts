@@ -161,8 +161,7 @@ export function describeChannel(
     it.for([...met])("tells truly what happened when the other side %s", async (situation) => {
       await subject.other.meet(situation);
       const ask = situation === "takes_and_hangs" ? sendIntoSilence : send;
-      const outcome = await ask("what becomes of me?");
-      expect(outcome).toMatchObject(subject.verdicts?.[situation] ?? usualVerdicts[situation]);
+      expect(await ask("what becomes of me?")).toMatchObject(subject.verdicts?.[situation] ?? usualVerdicts[situation]);
     });
 
     const asksToWait = met.includes("asks_to_wait") ? ["asks_to_wait" as const] : [];

@@ -150,8 +150,7 @@ test("S19 there is one configuration per account, and setting it again replaces 
 test("S20 users are all of the account's, or those of the ids", async () => {
   const users = await api.alerting.listUsers();
   const ids = [textOf(at(users, 0), "id"), textOf(at(users, 2), "id")];
-  const some = await api.alerting.listUsers({ ids });
-  expect(some.map((user) => textOf(user, "id"))).toEqual(ids);
+  expect((await api.alerting.listUsers({ ids })).map((user) => textOf(user, "id"))).toEqual(ids);
 });
 
 test("S21 subscriptions have a subscription and its metric, of all users or of those of the ids", async () => {

@@ -122,8 +122,7 @@ test("S54 the meta of supported equities counts them and maps regions to exchang
 });
 
 test("S55 current prices come for one or several equity symbols, exchange-qualified", async () => {
-  const one = await api.pricing.readEquityPrices(["AAPL"]);
-  expect(one).toEqual([{ symbol: "NASDAQ:AAPL", price: expect.any(Number) }]);
+  expect(await api.pricing.readEquityPrices(["AAPL"])).toEqual([{ symbol: "NASDAQ:AAPL", price: expect.any(Number) }]);
   const several = await api.pricing.readEquityPrices(["SPY", "NASDAQ:MSFT", "BRK.B"]);
   expect(several.map(({ symbol }) => symbol)).toEqual(["ARCA:SPY", "NASDAQ:MSFT", "NYSE:BRK.B"]);
 });
@@ -150,8 +149,7 @@ test("S58 a registered asset becomes queryable between 30 seconds and 3 minutes 
   await expect(api.pricing.readPoolState(at(pools, 0))).rejects.toMatchObject({ code: "upstream_not_found" });
   api.advance(startedAt + 180_000 - api.now());
   expect((await api.pricing.readTicker("LATERCOIN/USD")).dex?.usdTvl).toBeGreaterThan(0);
-  const state = await api.pricing.readPoolState(at(pools, 0));
-  expect(state.tokens.map(({ symbol }) => symbol)).toContain("LATERCOIN");
+  expect((await api.pricing.readPoolState(at(pools, 0))).tokens.map(({ symbol }) => symbol)).toContain("LATERCOIN");
 });
 
 test("S59 when processing takes more than 20 seconds the answer is 202 and says it is in progress", async () => {

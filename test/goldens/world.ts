@@ -281,8 +281,7 @@ export async function createGoldenWorld() {
       const named = Object.entries(places).flatMap(([name, all]) =>
         all.map((place): [string, string] => [place, name]),
       );
-      const all = [...named, ...ofThisRun];
-      return all
+      return [...named, ...ofThisRun]
         .reduce((said, [what, name]) => said.replaceAll(what, name), text)
         .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds());
     },

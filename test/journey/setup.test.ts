@@ -94,8 +94,7 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
   const run = await setup(here);
   expect(run).toMatchObject({ stderr: "", status: 0 });
   const lines = run.stdout.split("\n").filter((line) => line.startsWith("✓"));
-  const checks = lines.map((line) => line.slice(2).split(":")[0]);
-  expect(checks).toEqual([
+  expect(lines.map((line) => line.slice(2).split(":")[0])).toEqual([
     ...["configuration", "relay", "destination desk", "destination ops", "destination mail"],
     ...["public URL", "public URL", "public URL", "public URL", "account", "API key"],
   ]);

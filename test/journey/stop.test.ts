@@ -56,8 +56,7 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   const ended = relay.stop();
   await untilStopping(relay);
   expect((await relay.api("/readyz")).status).toBe(503);
-  const later = await relay.post(`{"title":"meanwhile"}`);
-  expect(later.status).toBe(202);
+  expect((await relay.post(`{"title":"meanwhile"}`)).status).toBe(202);
   await half.write(`{"title":"half"}`);
   const [answer] = await half.readToEnd();
   expect([answer?.status, /^connection: close$/im.test(answer?.head ?? "")]).toEqual([202, true]);

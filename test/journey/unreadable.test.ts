@@ -48,8 +48,7 @@ it("begins no start with the alert that the last one died of, and sends it as it
   // What was not in its round is routed before the second death.
   await startAndDie();
   const afterSecond = await listStored();
-  const routed = good.filter((id) => isRouted(afterSecond, id));
-  expect(routed).toEqual(good.slice(99));
+  expect(good.filter((id) => isRouted(afterSecond, id))).toEqual(good.slice(99));
   expect(isRouted(afterSecond, poison)).toBe(false);
   await startAndDie();
 
@@ -76,8 +75,7 @@ it("answers, shows and relays while a body hangs, and sends that one as it came"
   expect((await relay.api("/readyz")).status).toBe(200);
   expect((await relay.api(`/api/alerts/${bad}`)).status).toBe(200);
   await expect.poll(() => [countOf(good), countOf(bad)]).toEqual([1, 1]);
-  const metrics = await (await relay.api("/metrics")).text();
-  expect(metrics).toContain("tocsin_unreadable_alerts_total 1");
+  expect(await (await relay.api("/metrics")).text()).toContain("tocsin_unreadable_alerts_total 1");
 });
 
 it("reads an alert as always though the whole process stood still while it was read", async () => {

@@ -115,8 +115,10 @@ async function endure(attack: string, relay: RelayProcess, target: Target, minut
 }
 
 function timesOf(answers: PostedAlert[], remainder: number): number[] {
-  const ofSender = answers.filter((_, number) => number % 2 === remainder);
-  return ofSender.map(({ afterMs }) => afterMs).sort((a, b) => a - b);
+  return answers
+    .filter((_, number) => number % 2 === remainder)
+    .map(({ afterMs }) => afterMs)
+    .sort((a, b) => a - b);
 }
 
 async function fill(relay: RelayProcess): Promise<void> {

@@ -72,8 +72,7 @@ export async function runRolling(options: RollingOptions) {
     const found = await judge(evidence);
     for (const { name, tries } of sender.sent.filter(({ isAccepted }) => !isAccepted))
       found.unshift({ name, what: `${name} was not taken: ${tries.map(({ outcome }) => outcome).join()}` });
-    const marked = receivers.arrivals.filter(({ isMarkedRepeat }) => isMarkedRepeat);
-    for (const { name, destination } of marked)
+    for (const { name, destination } of receivers.arrivals.filter(({ isMarkedRepeat }) => isMarkedRepeat))
       found.push({ name, what: `${name} came to ${destination} as a repeat` });
     const findings = await tellAll(evidence, found);
     return { sent: sender.sent.length, stopMs, roundMs, findings };

@@ -9,8 +9,7 @@ async function liveThrough(way: "fill" | "limit"): Promise<[string, unknown][]> 
   const folder = makeTempFolder();
   const wrap = way === "fill" && makeDisk ? makeDisk(folder, "10m") : limitFiles(3.5 * 1024);
   const process = startProcess(new URL("./live-through-full-disk.ts", import.meta.url), [folder, way], wrap);
-  const lines = await process.linesUntilEnd();
-  return lines.map((line) => JSON.parse(line));
+  return (await process.linesUntilEnd()).map((line) => JSON.parse(line));
 }
 
 /** Whether it is refused once more hangs on how long the rest took: there is a look for room each second. */

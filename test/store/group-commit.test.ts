@@ -64,8 +64,7 @@ it("group commit gives the changes of a call that was rolled back no version", a
   const taken = newId();
   await group.commit([notice(taken)]);
   const { version } = await group.commit([notice(newId()), notice(taken), notice(newId())]);
-  const versions = db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all();
-  expect(versions).toEqual([1, 2, 3]);
+  expect(db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all()).toEqual([1, 2, 3]);
   expect(version).toBe(3);
 });
 

@@ -94,8 +94,7 @@ function matches(
 }
 
 it("a page of the log, however its filters are combined, is found in steps as it is found at once, and nothing is left out or doubled", async () => {
-  const parts = db.prepare("SELECT count(*) FROM search_parts").pluck().get();
-  expect(parts).toBe(count / perPart);
+  expect(db.prepare("SELECT count(*) FROM search_parts").pluck().get()).toBe(count / perPart);
   await expectEachFound(everyQuery(17));
 });
 
@@ -142,8 +141,7 @@ it("a page of the log, however its filters are combined, says how far it looked 
   const looked = all.filter(({ receivedAt }) => receivedAt >= (stopped?.receivedAt ?? 0));
   expect(looked.length).toBeGreaterThan(0);
   expect(looked.length).toBeLessThan(count);
-  const rest = await log.listAlerts({ ...query, before: stopped?.position });
-  expect(rest.map(({ id }) => id)).toEqual([all.at(-1)?.id]);
+  expect((await log.listAlerts({ ...query, before: stopped?.position })).map(({ id }) => id)).toEqual([all.at(-1)?.id]);
 });
 
 it("a page of the log, however its filters are combined, looks at no more than a step after its time is over", async () => {
@@ -174,8 +172,7 @@ it("a page of the log, however its filters are combined, looks at no more than a
     if (drivers.length === 0) continue;
     const [counts] = await words.run(createListStatements(words).toNarrowness(query, drivers, { from, below }));
     const widths = Object.values(counts ?? {}) as number[];
-    const least = Math.min(below - from, ...widths);
-    expect.soft(least, JSON.stringify(query)).toBeLessThanOrEqual(4_096);
+    expect.soft(Math.min(below - from, ...widths), JSON.stringify(query)).toBeLessThanOrEqual(4_096);
     if (below - from > 4_096) expect.soft(Math.min(...widths)).toBeLessThan(mostCounted);
   }
   expect(steps.length).toBeGreaterThan(50);

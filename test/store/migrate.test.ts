@@ -17,8 +17,7 @@ function folderWith(...names: string[]): URL {
 
 it("migrations are read in the order of their numbers, and nothing else of the folder is", () => {
   const from = folderWith("0002_b.sql", "0001_a.sql", "notes.md", "0003_c.sql.bak");
-  const read = readMigrations(from).map(({ number, name }) => `${number} ${name}`);
-  expect(read).toEqual(["1 0001_a.sql", "2 0002_b.sql"]);
+  expect(readMigrations(from).map(({ number, name }) => `${number} ${name}`)).toEqual(["1 0001_a.sql", "2 0002_b.sql"]);
 });
 
 it("migrations begin at the number of the first, and refuse a missing and a doubled number", () => {

@@ -120,8 +120,7 @@ it("takes over a database of the version before: shows all of it, sends what wai
   const clock = clockAfter(at);
   const { store, post, seen } = await startOn(clock);
   async function show(id: string) {
-    const alert = await store.getAlert(id);
-    return alert?.deliveries.map(
+    return (await store.getAlert(id))?.deliveries.map(
       ({ destination, recipient, state, purpose, attempts }) =>
         `${destination} ${recipient}: ${state} by ${purpose}, ${attempts.length} attempts`,
     );
@@ -161,8 +160,12 @@ it("takes over a database of the version before: shows all of it, sends what wai
     (now) => now.listed.length === now.total,
     "a log that counts what it lists",
   );
-  const oldest = listed.map(({ id }) => id).reverse();
-  expect(oldest.slice(0, former.length)).toEqual(former.map(({ id }) => id));
+  expect(
+    listed
+      .map(({ id }) => id)
+      .reverse()
+      .slice(0, former.length),
+  ).toEqual(former.map(({ id }) => id));
   const changed = new Set((await store.listChanges(undefined, 200)).map(({ id }) => id));
   expect(listed.filter(({ id }) => !changed.has(id))).toEqual([]);
   expect((await store.listAlerts({ limit: 9, q: "burst 5" })).map(({ facts }) => facts?.title)).toEqual(["Burst 5"]);

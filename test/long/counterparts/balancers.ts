@@ -139,8 +139,7 @@ function makeCertificate(folder: string): void {
 /** Looks twice a second at HAProxy's table, and names each server that it has taken out. */
 async function watchOut(url: string, stop: AbortSignal, onOut: (what: string, why: string) => void): Promise<void> {
   while (!stop.aborted) {
-    const text = await fetch(url).then((answer) => answer.text(), String);
-    for (const line of text.split("\n").slice(1)) {
+    for (const line of (await fetch(url).then((answer) => answer.text(), String)).split("\n").slice(1)) {
       const [backend = "", server = "", ...rest] = line.split(",");
       if (server.startsWith("relay-") && rest[15]?.startsWith("DOWN"))
         onOut(`${server} out in ${backend}`, rest[34] ?? "");

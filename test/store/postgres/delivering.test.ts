@@ -110,8 +110,7 @@ it("lanes that write together write nothing for one that is lost but its attempt
   const { url, claim, record } = await openLanes();
   await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'hook'");
   const claimed = await Promise.all(groups.map(claim));
-  const tokens = claimed.map((one) => (one === "lost" ? one : one[0]?.token));
-  expect(tokens).toEqual(["chat", "mail", "lost", "desk"]);
+  expect(claimed.map((one) => (one === "lost" ? one : one[0]?.token))).toEqual(["chat", "mail", "lost", "desk"]);
   await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'desk'");
   expect(await Promise.all(groups.map(record))).toEqual(["recorded", "recorded", "lost", "lost"]);
   const states = "SELECT string_agg(destination || ' ' || state, ', ' ORDER BY destination) AS are FROM deliveries";

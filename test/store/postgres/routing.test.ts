@@ -112,8 +112,7 @@ it("routing by several relays extends the time of what it gives out again, so th
   const { url, one, other } = await openRelays("one", "other");
   await accept(one, 2);
   await endLeases(url);
-  const seqs = await list(one);
-  expect(seqs).toHaveLength(2);
+  expect(await list(one)).toHaveLength(2);
   expect(await list(other)).toEqual([]);
 });
 

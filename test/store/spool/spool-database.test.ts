@@ -117,8 +117,7 @@ it("the database of a spool leaves out what was refused since its thread had end
 it("the database of a spool says that a request was changed since it was written, gives the others, and keeps the file", async () => {
   const dir = makeTempFolder();
   const { database, append, take, takeAll, unreadable, close } = await open(dir);
-  const sent = [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }));
-  for (const one of sent) await append(one);
+  for (const one of [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }))) await append(one);
   changeBody(pathOf(dir), "1");
   const taken = await takeAll();
   expect(idsOf(taken)).toEqual(["0", "2"]);
@@ -148,8 +147,7 @@ it.each([
 ])("the database of a spool goes round pages that cannot be read %s, and keeps the file", async (_where, pages) => {
   const dir = makeTempFolder();
   const writer = await open(dir);
-  const sent = several(300, { body: Buffer.alloc(500, 1) });
-  for (const one of sent) await writer.append(one);
+  for (const one of several(300, { body: Buffer.alloc(500, 1) })) await writer.append(one);
   await writer.close();
   spoilPages(pathOf(dir), pages);
   const next = await open(dir);

@@ -34,8 +34,7 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     ];
     const answer = await Promise.all(records.map((record) => store.recordAttempt(lane, record, [])));
     expect(answer).toEqual(["recorded", "late", "recorded"]);
-    const all = await Promise.all(routed.map(({ id }) => states(id)));
-    expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
+    expect(await Promise.all(routed.map(({ id }) => states(id)))).toEqual([["sent"], ["sending"], ["waiting"]]);
   });
 
   test("records two attempts of one delivery, and the threads of one key, in the order asked", async (scene) => {

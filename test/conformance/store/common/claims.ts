@@ -113,8 +113,7 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
       { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef } },
     ]);
     await store.releaseClaim(lane, "t4", noon);
-    const all = await Promise.all(routed.map(({ id }) => states(id)));
-    expect(all).toEqual([["queued"], ["sending"], ["sending"]]);
+    expect(await Promise.all(routed.map(({ id }) => states(id)))).toEqual([["queued"], ["sending"], ["sending"]]);
   });
 
   test("gives what stands in several claims of a run to the first of them", async ({ store, lane, route, due }) => {

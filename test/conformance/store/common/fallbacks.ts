@@ -39,8 +39,7 @@ export const describeFallbacks = aboutScenes("fallbacks", openScene, (test) => {
     await store.callFallbacks([{ deliverySeq, planned: [planned("mail", { recipient: "new@example.com" })] }], noon);
     await attempt({ ...kicked, token: "t1", deliverySeqs: [deliverySeq], fallbacks: [call] });
     await finish([deliverySeq], { state: "failed", reason: "" }, noon, [call]);
-    const made = (await store.getAlert(id))?.deliveries.slice(1);
-    expect(made).toMatchObject([
+    expect((await store.getAlert(id))?.deliveries.slice(1)).toMatchObject([
       { destination: "mail", purpose: "fallback", insteadOf: "chat", state: "queued" },
       { destination: "mail", recipient: "b@example.com", purpose: "fallback", insteadOf: "chat" },
     ]);

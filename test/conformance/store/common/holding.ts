@@ -54,8 +54,7 @@ export const describeHolding = aboutScenes("what quiet hours hold", openScene, (
     const seqs = listed.map(({ seq }) => seq);
     await scene.finish(seqs, { ...waits, dueAt: until + 20 }, until + 9);
     await scene.restart();
-    const ends = (await scene.due("chat", until + 20)).map(({ heldUntil }) => heldUntil);
-    expect(ends).toEqual([until + 9, until]);
+    expect((await scene.due("chat", until + 20)).map(({ heldUntil }) => heldUntil)).toEqual([until + 9, until]);
     expect(await scene.states(id)).toEqual(["waiting"]);
   });
 
@@ -63,8 +62,7 @@ export const describeHolding = aboutScenes("what quiet hours hold", openScene, (
     const { id } = await scene.route({ to: [atNight("chat")] });
     const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
     const change = { ...release, deliveryIds, isNamed: true };
-    const counts = await Promise.all([1, 2].map(() => scene.store.rescheduleHeld(change)));
-    expect(counts.sort()).toEqual([0, 1]);
+    expect((await Promise.all([1, 2].map(() => scene.store.rescheduleHeld(change)))).sort()).toEqual([0, 1]);
     // No mute or quiet hours hold back what is queued.
     expect(await scene.due("chat")).toMatchObject([{ state: "queued", dueAt: noon, heldUntil: noon }]);
     const [delivery] = (await scene.store.getAlert(id))?.deliveries ?? [];

@@ -11,8 +11,7 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     await scene.attempt({ token: "t1", thread: { ...thread, count: 3 } });
     await scene.restart();
     const place = { destination: "chat", recipient: "-1004", alertKey: "tvl:usdc" };
-    const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
-    expect(found).toEqual({ ...place, ...thread, count: 3 });
+    expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({ ...place, ...thread, count: 3 });
     expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
     expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
   });

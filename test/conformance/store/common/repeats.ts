@@ -67,8 +67,7 @@ export const describeRepeats = aboutScenes("repeats", openScene, (test, open) =>
     expect(await store.getAlert(again.ids[0] ?? "")).toMatchObject({ repeatOf: first.ids[0], ...kept });
     expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
     expect(await store.countDuplicates()).toBe(1);
-    const listed = await store.listAlerts({ limit: 10, state: "repeat" });
-    expect(listed.map(({ id }) => id)).toEqual(again.ids);
+    expect((await store.listAlerts({ limit: 10, state: "repeat" })).map(({ id }) => id)).toEqual(again.ids);
     expect(await store.listFacts({ fromAt: 0, limit: 10 })).toHaveLength(1);
   });
 

@@ -143,8 +143,7 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     await scene.route(falls(4), [chat()]);
     await scene.restart();
     const [id] = await scene.route(falls(1, 4), [chat(), mail]);
-    const decisions = await scene.decisionsOf(id);
-    expect(decisions.map(({ result }) => result)).toEqual(["damped", "deliver"]);
+    expect((await scene.decisionsOf(id)).map(({ result }) => result)).toEqual(["damped", "deliver"]);
   });
 
   it.each([
@@ -187,8 +186,7 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
 
   test("is listed as such, by the state of the alert", async ({ route, store }) => {
     const ids = await route(falls(6), [chat()]);
-    const alerts = await store.listAlerts({ limit: 9, state: "damped" });
-    expect(alerts.map(({ id }) => id)).toEqual([ids[5], ids[4]]);
+    expect((await store.listAlerts({ limit: 9, state: "damped" })).map(({ id }) => id)).toEqual([ids[5], ids[4]]);
   });
 
   test("is forgotten after a week without an alert", async ({ route, maintain, now, resultsOf, store }) => {

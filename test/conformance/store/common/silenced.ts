@@ -57,8 +57,7 @@ export const describeSilenced = aboutScenes("what a mute has held back", openSce
     expect(told).toEqual(["a critical", "d warning", "c info"]);
     expect(found.get("mail")).toMatchObject({ alerts: 1, keys: 1, firing: { warning: 1 } });
     const counted = await scene.store.countSilenced(["m1", "m2", "m3"]);
-    const counts = Object.fromEntries(counted.map(({ mutedBy, alerts }) => [mutedBy, alerts]));
-    expect(counts).toEqual({ m1: 7, m2: 1 });
+    expect(Object.fromEntries(counted.map(({ mutedBy, alerts }) => [mutedBy, alerts]))).toEqual({ m1: 7, m2: 1 });
     expect(await scene.store.listSilenced("m3", 3)).toEqual(new Map());
   });
 

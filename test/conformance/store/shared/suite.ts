@@ -43,8 +43,7 @@ export const describeShared = aboutScenes("two relays on one database", openPair
     await Promise.all([boxes[0].put(["a"]), boxes[1].put(["b"]), boxes[0].put(["c"])]);
     await heard;
     expect(await boxes[0].take((letter) => letter === "b")).toEqual(["b"]);
-    const taken = await Promise.all([boxes[0].take(), boxes[1].take()]);
-    expect(taken.flat().sort()).toEqual(["a", "c"]);
+    expect((await Promise.all([boxes[0].take(), boxes[1].take()])).flat().sort()).toEqual(["a", "c"]);
     await boxes[0].put(["a", "b", "c", "d", "e"]);
     expect(await boxes[1].take()).toEqual(["b", "c", "d", "e"]);
   });
@@ -58,7 +57,6 @@ export const describeShared = aboutScenes("two relays on one database", openPair
     // One of a version that says nothing of it.
     await other.announceRelay({ ...self, id: "2" }, 60_000);
     await store.announceRelay({ ...self, report: { ...report, ready: true, reasons: [] } }, 60_000);
-    const relays = await other.listRelays();
-    expect(relays.map(({ report: its }) => its?.ready)).toEqual([true, undefined]);
+    expect((await other.listRelays()).map(({ report: its }) => its?.ready)).toEqual([true, undefined]);
   });
 });
