@@ -139,8 +139,7 @@ it("tocsin setup takes an address with TLS that this machine trusts, through a p
   const authority = join(world.dataDir, "authority.pem");
   writeFileSync(authority, certificate.cert);
   const { port } = await listenOnLoopback(createTlsServer(certificate, forwardTo(relay.url)));
-  const changes = { PUBLIC_URL: `https://localhost:${port}`, NODE_EXTRA_CA_CERTS: authority };
-  const run = await setup(changes);
+  const run = await setup({ PUBLIC_URL: `https://localhost:${port}`, NODE_EXTRA_CA_CERTS: authority });
   expect(run.stderr).toBe("");
   expect(run.stdout).toMatch(/✓ public URL: TLS with a certificate of localhost, good for 364 days/);
   expect(run.status).toBe(0);
@@ -331,8 +330,7 @@ it("setup that is cut off by SIGKILL while --restore asks for the change or has 
     const registered = await webhookUrl();
     const gate = createGate(nth(/^PUT /), when);
     const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
-    const restoring = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
-    await endAtGate(restoring, gate.reached, "SIGKILL");
+    await endAtGate(spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]), gate.reached, "SIGKILL");
     expect(await webhookUrl()).toBe(state === "old" ? registered : former);
     const next = await setupHere({}, ["--restore", "--json"]);
     expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);

@@ -51,8 +51,7 @@ const knock =
         if (reads) socket.resume();
         await closed(socket, signal);
         if (dripping) clearInterval(dripping);
-        const pauseMs = Math.max(0, openedAt + openedEveryMs - performance.now());
-        await sleep(pauseMs, undefined, { signal }).catch(() => {});
+        await sleep(Math.max(0, openedAt + openedEveryMs - performance.now()), undefined, { signal }).catch(() => {});
       }
     };
     await Promise.all(Array.from({ length: connections }, (_, index) => hold(index)));

@@ -16,8 +16,7 @@ export const mailAddress = "risk@desk.example";
 
 /** A strict stand-in of the Bot API and a mail server, and the variables that lead a relay to them. */
 export async function openStandIns(options: Partial<ChatStandInOptions> = {}) {
-  const titles = { [deskChat]: "Desk", [opsChat]: "Operations" };
-  const chats = Object.entries(titles).map(([id, title]) => ({ id, title }));
+  const chats = Object.entries({ [deskChat]: "Desk", [opsChat]: "Operations" }).map(([id, title]) => ({ id, title }));
   const chat = await createChatStandIn({ now: Date.now, tokens: [botToken], chats, ...options });
   const mailbox = await createMailboxStandIn({ now: Date.now });
   onTestFinished(async () => {
@@ -70,8 +69,7 @@ interface HookWorldOptions {
 /** As if each had been posted to a relay that died before it routed any. Their ids. */
 export async function storeUnrouted(dataDir: string, bodies: string[]): Promise<string[]> {
   const store = openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes: 0 });
-  const newId = createIdSource(Date.now);
-  const ids = bodies.map(newId);
+  const ids = bodies.map(createIdSource(Date.now));
   const accepted = ids.map((id, index) => {
     const request = { receivedAt: Date.now(), headers: "[]", body: Buffer.from(bodies[index] ?? ""), ids: [id] };
     return store.acceptRequest({ ...request, origin: "hook", dedupeWindowMs: 1 });

@@ -508,14 +508,12 @@ class Comparison {
       this.#claims.push({ token, destination, deliverySeqs: [seq] });
     const claim = this.#takeClaim();
     if (claim === undefined) return;
-    const lane = this.#pickLane(claim.destination);
-    await this.#askFor(lane, "releaseClaim", claim.token, this.#at, this.#at % 2 === 0);
+    await this.#askFor(this.#pickLane(claim.destination), "releaseClaim", claim.token, this.#at, this.#at % 2 === 0);
   }
 
   async fallBack(): Promise<void> {
     const due = await this.#ask("listFallbacksDue", this.#at);
-    const seqs = [...due.slice(0, 3).map(({ seq }) => seq), ...this.#some(this.#deliverySeqs, 3)];
-    const calls = this.#fallbacks(seqs);
+    const calls = this.#fallbacks([...due.slice(0, 3).map(({ seq }) => seq), ...this.#some(this.#deliverySeqs, 3)]);
     await this.#ask("callFallbacks", calls, this.#at);
   }
 

@@ -110,8 +110,7 @@ it("accepting on PostgreSQL keeps what its columns cannot hold as near as they c
   expect(rows.map(({ body }, index) => body.equals(bodies[index] as Buffer))).toEqual([true, true, true, true]);
   const kept = { content_type: "a\ufffdb", dedupe_key: "k\ufffd0", headers: '[["x","{\\"}"]]' };
   expect(rows[0]).toMatchObject(kept);
-  const again = request({ body: bodies[1], dedupeKey: "k\x001" });
-  expect(await acceptRequest(again)).toMatchObject({ kind: "duplicate" });
+  expect(await acceptRequest(request({ body: bodies[1], dedupeKey: "k\x001" }))).toMatchObject({ kind: "duplicate" });
 });
 
 it("accepting on PostgreSQL takes a request again whose key's alerts are gone, without a conflict", async () => {

@@ -187,8 +187,7 @@ it("connections to PostgreSQL ask a server again that was silent, though somebod
 });
 
 it("connections to PostgreSQL end a statement that takes too long, and a transaction that stands still", async () => {
-  const url = await someDatabase();
-  const database = await open(url, 5_000);
+  const database = await open(await someDatabase(), 5_000);
   const refusal = { code: "store_unavailable", message: expect.stringContaining("too long") };
   await expect(database.read.query("SELECT pg_sleep(60)")).rejects.toMatchObject(refusal);
   const settings = await database.transaction((tx) =>
@@ -258,8 +257,7 @@ it("a PostgreSQL that must not be used is named without the password, whatever i
 it("a PostgreSQL that must not be used is named with a hint that fits what is wrong", async () => {
   const url = await someDatabase();
   const hintAt = async (address: string) => (await refusalAt(address)).hint;
-  const noCertificate = `${url}?sslmode=verify-full&sslrootcert=/no/such/file`;
-  expect(await hintAt(noCertificate)).toContain("/no/such/file (sslrootcert");
+  expect(await hintAt(`${url}?sslmode=verify-full&sslrootcert=/no/such/file`)).toContain("/no/such/file (sslrootcert");
   const nobody = url.replace(/@[^/]+/, "@127.0.0.1:1");
   expect(await hintAt(nobody)).toBe("Is DATABASE_URL right, and does the server run there?");
 });

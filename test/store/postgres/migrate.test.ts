@@ -72,8 +72,7 @@ it("migrations of PostgreSQL wait for a table as long as it takes until autovacu
 });
 
 it("migrations of PostgreSQL let older code start on what they say it runs on, and refuse it otherwise", async () => {
-  const url = await makePostgresDatabase();
-  const client = await openClient(url);
+  const client = await openClient(await makePostgresDatabase());
   const n = present.length;
   const one = next("CREATE TABLE a (x integer)", n);
   const two = [...one, step(n + 2, "ALTER TABLE a ADD COLUMN z integer", n + 1)];
@@ -94,8 +93,7 @@ it("migrations of PostgreSQL can tell older code so in a database of the first v
   await migrateOnly(url);
   await runSql(url, "ALTER TABLE migrations DROP COLUMN oldest_code");
   await openDatabase(url);
-  const client = await openClient(url);
-  await migrate(client, { migrations: next("CREATE TABLE added (x integer)") });
+  await migrate(await openClient(url), { migrations: next("CREATE TABLE added (x integer)") });
   await openDatabase(url);
   await runSql(url, "UPDATE migrations SET oldest_code = NULL");
   expect(await refusalOf(openDatabase(url))).toMatchObject({ code: "store_too_new" });

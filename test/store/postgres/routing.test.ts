@@ -282,8 +282,7 @@ it("routing by several relays leaves what a relay that runs reads to it for long
   await ends("other");
   expect(await flagsOf(third)).toEqual([true]);
   // The same of what is read alone.
-  const seqs = await list(third);
-  await third.recordRoutingFailure(seqs, "it has ended", noon);
+  await third.recordRoutingFailure(await list(third), "it has ended", noon);
   expect(await flagsOf(third)).toEqual([undefined]);
   await endLeases(url);
   expect(await flagsOf(slow)).toEqual([]);

@@ -32,8 +32,7 @@ export const describeLog = aboutScenes("log", openScene, (test, open) => {
   });
 
   test("filters by the time that it shows, though an id is made a moment later", async (scene) => {
-    const incoming = request({ receivedAt: noon, ids: [newIdAt(noon + 1), newIdAt(noon + 999)] });
-    await scene.store.acceptRequest(incoming);
+    await scene.store.acceptRequest(request({ receivedAt: noon, ids: [newIdAt(noon + 1), newIdAt(noon + 999)] }));
     const listed = async (query: Partial<AlertQuery>) => (await scene.store.listAlerts({ limit: 10, ...query })).length;
     expect(await listed({ fromAt: noon, toAt: noon })).toBe(2);
     expect(await listed({ toAt: noon })).toBe(2);

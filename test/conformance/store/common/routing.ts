@@ -151,8 +151,7 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
   });
 
   test("answers which deliveries it made, in the order in which they were asked for", async ({ store, newId, due }) => {
-    const batch = request({ ids: [newId(), newId()] });
-    await store.acceptRequest(batch);
+    await store.acceptRequest(request({ ids: [newId(), newId()] }));
     const [{ alerts = [] } = {}] = await store.listUnrouted(10, noon);
     const [first, second] = alerts.map(({ seq }) => seq);
     const muted = planned("chat", { state: "muted" });

@@ -71,8 +71,7 @@ export const describeSignals = aboutScenes("signals", openScene, (test) => {
     const { id } = await scene.route({ to: [planned("chat", { fallback: { to: "mail", at: noon } })] });
     const [claimed] = await scene.claim("chat", "t");
     const deliverySeqs = [claimed?.seq ?? 0];
-    const goOn = () => scene.attempt({ token: "t", deliverySeqs, next: undefined });
-    expect(await during(goOn)).toEqual(["changed"]);
+    expect(await during(() => scene.attempt({ token: "t", deliverySeqs, next: undefined }))).toEqual(["changed"]);
     const next = { state: "failed", reason: "" } as const;
     const fallbacks = [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }];
     const fail = () => scene.attempt({ token: "t", deliverySeqs, next, fallbacks });
