@@ -114,12 +114,11 @@ async function endure(attack: string, relay: RelayProcess, target: Target, minut
   };
 }
 
-function timesOf(answers: PostedAlert[], remainder: number): number[] {
-  return answers
+const timesOf = (answers: PostedAlert[], remainder: number): number[] =>
+  answers
     .filter((_, number) => number % 2 === remainder)
     .map(({ afterMs }) => afterMs)
     .sort((a, b) => a - b);
-}
 
 async function fill(relay: RelayProcess): Promise<void> {
   const perRequest = 200;

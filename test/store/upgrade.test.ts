@@ -119,12 +119,11 @@ const isOver = (state: string) => !["queued", "waiting", "sending"].includes(sta
 it("takes over a database of the version before: shows all of it, sends what waited once, and repeats nothing", async () => {
   const clock = clockAfter(at);
   const { store, post, seen } = await startOn(clock);
-  async function show(id: string) {
-    return (await store.getAlert(id))?.deliveries.map(
+  const show = async (id: string) =>
+    (await store.getAlert(id))?.deliveries.map(
       ({ destination, recipient, state, purpose, attempts }) =>
         `${destination} ${recipient}: ${state} by ${purpose}, ${attempts.length} attempts`,
     );
-  }
 
   const waiting = new Map([
     ["Waiting for the flood 1", "flooded -1001700000005: sent by alert, 2 attempts"],
