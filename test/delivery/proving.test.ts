@@ -10,8 +10,8 @@ import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { createScriptedChannel, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
-import { flood, hour, kicked, lost, minute, refused, second } from "./outcomes.ts";
+import { createScriptedChannel, mailTo, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
+import { flood, hour, kicked, lost, minute, refused, second, unauthorized } from "./outcomes.ts";
 import { everyProbe, next, onChannel, tellScenesOf } from "./tell-scene.ts";
 
 const yes: Outcome = { kind: "sent" };
@@ -68,6 +68,9 @@ describe("a destination that has nothing to do", () => {
       [isYes, passes(10), ...messages(3), times, "restart", times, passes(65)],
     ],
     ["knows after a kill all but the last minute", [isYes, passes(10), ...messages(12), times, "kill", times]],
+  ]);
+  tellScenesOf([mailTo("chat", undefined, { proveEveryMs }), hook])([
+    ["has its account paused when its login is refused", [everyProbe("chat", unauthorized), passes(10)]],
   ]);
   tellScenesOf([telegramTo("chat"), hook])([["is not probed where proving is off", [isYes, passes(72)]]]);
 });

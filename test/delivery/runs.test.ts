@@ -245,6 +245,17 @@ describe("an alert that comes alone", () => {
       "is sent though it is not routed at first",
       [claims, second, fails("recordRouting"), accepts, fails(), {}, second],
     ],
+    [
+      "is sent unmarked when the process was killed between its routing and its call",
+      [
+        claims,
+        second,
+        ({ unanswered, accept }) => void (unanswered.add("recordRouting") && accept()),
+        0,
+        "kill",
+        second,
+      ],
+    ],
     ["is ambiguous when the process was killed during its call", [claims, second, "hang", {}, 0, "kill", minute]],
   ]);
   tellScenesOf(
