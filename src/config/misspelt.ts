@@ -81,7 +81,7 @@ function adviseOn(meant: string): string {
     : `did you mean ${meant}?`;
 }
 
-/** Finds the known name that keeps most of this one: `EMAIL_TOKEN` is no misspelt `EMAIL_TO`. */
+/** Finds the known name at most two edits away. A short name differs in case and dashes only: `EMAIL_TOKEN` is no misspelt `EMAIL_TO`. */
 function findSlip(name: string): string | undefined {
   if (name.length > 40) return undefined;
   const near = suggest(name, targets, 2);

@@ -234,7 +234,7 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
-  /** The name of several routes that did not take the alert, see `createKeptRoutes`. */
+  /** The name of the stored routes of that time: this decision is about all that did not take the alert. See `createKeptRoutes`. */
   routes?: string;
 }
 

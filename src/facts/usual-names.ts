@@ -191,7 +191,7 @@ function isOfFirstRow({ path }: Leaf, tables: Tables): boolean {
   return false;
 }
 
-/** For each fact of a table the leaves with one of its names, the best first. */
+/** Gives the leaves that have one of the fact's names in the table, the best first. */
 export type Guess<F extends string> = (leaves: readonly Leaf[]) => (fact: F) => readonly Candidate[];
 
 function createGuess<F extends string>(

@@ -189,7 +189,7 @@ export interface PayloadNode {
   value: Json;
 }
 
-/** People write no longer path, but a sender may make one of any length. */
+/** Nobody writes a path that is longer. A sender's payload may hold one of any length. */
 const longestPath = 300;
 const deepest = 32;
 

@@ -97,7 +97,7 @@ function configurationNotes(configuration: SystemView["configuration"] | undefin
     configuration?.onDisk === "differs" &&
       noteWarning`${file} has changed and is not in force: it is taken over within some seconds when it has no mistake.
         See ${{ code: "tocsin check" }}.`,
-    configuration?.onDisk === "gone" && noteFailed`${file} cannot be read any more: the next start fails.`,
+    configuration?.onDisk === "gone" && noteFailed`${file} cannot be read any more: the next start cannot use it.`,
   ];
 }
 

@@ -10,7 +10,7 @@ export interface ConfigurationWatchDeps extends WatchDeps {
 
 /** The looks without a file before it counts as gone: an editor that replaces a file leaves none for a moment. */
 const goneLooks = 3;
-const withoutIt = "the configuration that was read before stays in force, and the next start fails.";
+const withoutIt = "the configuration that was read before stays in force, and the next start cannot use the file.";
 const goneTitle = "The configuration file is gone, or cannot be read";
 /** The most mistakes in a notice. The page has all. */
 const mostTold = 5;

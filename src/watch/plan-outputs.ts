@@ -13,7 +13,10 @@ export interface Hook {
 export interface OutputsPlan {
   before: Outputs;
   after: Outputs;
-  /** The account already sends to this relay, perhaps with an older secret. Its former outputs were saved then. */
+  /**
+   * The account already sends to this relay, perhaps with an older secret. What it had before was saved when it began to send
+   * here.
+   */
   isOurs: boolean;
 }
 

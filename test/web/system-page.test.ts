@@ -20,7 +20,7 @@ it("warns when the configuration on disk is another one, or gone", async () => {
     return plain(await read("/system"));
   };
   expect(await look("differs")).toContain("has changed and is not in force");
-  expect(await look("gone")).toContain("the next start fails");
+  expect(await look("gone")).toContain("the next start cannot use it");
 });
 
 it("requests that were turned away at the door are counted on the page of refused ones, with what helps", async () => {

@@ -45,7 +45,7 @@ const checkNames: Record<Matter, string> = {
   channel: "messenger channel",
 };
 
-/** The findings of the relay's own watch. Where they do not name the account's target, it is added. */
+/** The findings of the relay's own watch, and where the account sends, unless one of them says that. */
 async function judge(
   { id, apiKeyExpiresAt: keyExpiresAt, alertOutputs }: Account,
   config: Config,

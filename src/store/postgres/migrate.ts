@@ -15,7 +15,7 @@ import { isConflict, isLocked } from "./store-error.ts";
 export interface Migration extends NumberedFile {
   /** The oldest code that also runs on it. */
   oldestCode: number;
-  /** Existing tables that it changes. Needed for more than one. Default: none. */
+  /** The existing tables that the migration changes. Must be given where there are several. Default: none. */
   locks?: string[];
 }
 

@@ -13,7 +13,7 @@ import { createContext } from "./transactions/context.ts";
 import { createTransactions } from "./transactions/index.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** 8 MiB of free pages at a time: short enough between two commits. */
+/** The free pages that one turn gives back to the disk: 8 MiB, so that no commit waits for long. */
 const pagesPerTurn = 2048;
 
 /** The wait for a reader. Nothing else is committed meanwhile. */

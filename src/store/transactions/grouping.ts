@@ -22,7 +22,7 @@ import { createMaking } from "./writing.ts";
 export type Grouping = ReturnType<typeof createGrouping>;
 
 export interface Groups {
-  /** Called in the order of the records: the next one joins a group that one of them begins. */
+  /** Called for each record, in their order. A record can join a group that an earlier record began. */
   gather(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
   /** Called after the deliveries are made. Absent: nothing is grouped. */
   save?(tx: Tx): Promise<void>;

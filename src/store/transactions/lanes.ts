@@ -55,6 +55,7 @@ const prepareGrant = (sql: Dialect) =>
       ...({ started_at: "text", lease_ms: "int8", most: "int8" } as const),
     },
     {
+      // The largest fence stays in this table, so a larger one is always new.
       sqlite: `INSERT INTO lanes (lane_group, fence)
         SELECT value, (SELECT coalesce(max(fence), 0) FROM lanes) + key + 1 FROM json_each(:groups) WHERE true LIMIT :most
         ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING lane_group, fence`,
@@ -80,7 +81,6 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
   const { readMemories, ...memory } = createLaneMemory(sql);
   const grant = prepareGrant(sql);
   const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
-  // The table of SQLite keeps the largest fence for ever.
   const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
   const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
   const renew = sql.statement(

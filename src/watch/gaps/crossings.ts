@@ -16,7 +16,7 @@ export interface Crossing {
   isBrief: boolean;
   /** No alert shows that the service has seen the brief state. */
   mayBeUnseen: boolean;
-  /** Other records are missing between the two. */
+  /** Records are missing between the one before the crossing and the one after it. */
   hasHole: boolean;
   answer?: Sighting;
   /** The time since the rule last had an alert due: of the same turn, and of any. Absent: never before. */
