@@ -116,6 +116,15 @@ it("routing by several relays extends the time of what it gives out again, so th
   expect(await list(other)).toEqual([]);
 });
 
+it("routing by several relays gives what a dead relay has left to one of the others, whoever asks at once", async () => {
+  const { url, relays } = await openRelays("dead", "one", "two", "three");
+  const [dead, ...others] = relays as [Store, ...Store[]];
+  await accept(dead, 500);
+  await endLeases(url);
+  const taken = (await Promise.all(others.map((store) => list(store)))).flat();
+  expect([taken.length, new Set(taken).size]).toEqual([500, 500]);
+});
+
 it("routing by several relays takes over what has failed elsewhere, at its time and with why", async () => {
   const { url, one, other } = await openRelays("one", "other");
   await accept(one, 1);
