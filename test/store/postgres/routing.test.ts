@@ -267,6 +267,16 @@ it("routing by several relays tells one of all who list it that another process 
   expect(await flagsOf(one)).toEqual([true]);
 });
 
+it("routing by several relays tells the next one of a reader that took the alert over while it ran, and is gone", async () => {
+  const { url, killed, one, other } = await openRelays("killed", "one", "other");
+  expect(await list(one)).toEqual([]);
+  await accept(killed, 1);
+  await endLeases(url);
+  expect(await flagsOf(one)).toEqual([undefined]);
+  await endLeases(url);
+  expect(await flagsOf(other)).toEqual([true]);
+});
+
 it("routing by several relays leaves what a relay that runs reads to it for longer, and does not take that for its end", async () => {
   const url = await someDatabase();
   const open = async (name: string) => {
