@@ -40,7 +40,7 @@ function watchGrowth(read: (size: number) => () => unknown, mostAtFirst = 2): st
   if (cost > mostAtFirst) return `${smallest} characters cost ${cost.toFixed(1)} yardsticks`;
   for (let size = smallest * 2; size <= largest; size *= 2) {
     const enough = 3 * cost + 0.5;
-    const next = meter.measure(read(size), enough, 10);
+    const next = meter.measure(read(size), enough, 30);
     if (next > enough)
       return `from ${size / 2} to ${size} characters the cost went from ${cost.toFixed(2)} to ${next.toFixed(2)}`;
     cost = next;
