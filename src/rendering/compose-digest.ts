@@ -85,7 +85,7 @@ export function composeDigest(
       kind: "list",
       items: [...(isReceipt ? writeWorst(alerts, shown, layout) : []), ...shown.map((item) => writeItem(item, layout))],
     },
-    ...writeRest(rest, context.reason !== "calm"),
+    ...writeRest(rest, context.reason !== "calm", layout),
     ...writeSaid(items, context),
     ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
@@ -290,16 +290,27 @@ function reasonWords({ reason, groupName }: DigestContext): string {
     : `Sent as one message for the group ${writeGroup(groupName)}. `;
 }
 
-/** `and 17 more: 12 critical, 5 resolved. Over: ETH TVL, BTC price`. Earlier messages show these alerts as firing. */
-function writeRest(items: DigestItem[], namesOver: boolean): Block[] {
+/**
+ * `and 17 more: 12 critical, 5 resolved. Over: ETH TVL; BTC price`. Alerts whose beginning is not in this digest are named,
+ * since earlier messages show them as firing. The alerts of a calm digest had no such message.
+ */
+function writeRest(items: DigestItem[], namesOver: boolean, layout: Pick<ItemLayout, "extras" | "named">): Block[] {
   if (items.length === 0) return [];
   const left = items.flatMap(({ all }) => all);
   const over = items.filter(({ alert, firedAt }) => namesOver && isResolved(alert) && firedAt === undefined);
-  const names = over.slice(0, maxOverNames).map(({ alert }) => isolate(shortTitle(alert.facts, maxNameUnits)));
+  const names = over.slice(0, maxOverNames).map(({ alert }) => nameIn(layout, alert));
   const others = over.length - names.length;
   const more = others > 0 ? ` and ${groupThousands(others)} more` : "";
-  const ended = names.length === 0 ? "" : `. Over: ${names.join(", ")}${more}`;
+  const ended = names.length === 0 ? "" : `. Over: ${names.join("; ")}${more}`;
   return [paragraph([text(`and ${groupThousands(left.length)} more: ${writeCounts(left)}${ended}`)])];
+}
+
+/** A name that the reader knows from the first line of the alert's earlier messages. */
+function nameIn({ extras, named }: Pick<ItemLayout, "extras" | "named">, { id, origin, facts }: Alert): string {
+  const line = origin === "hook" ? writeFactLine(facts, named) : undefined;
+  // The sender's title alone may be the same for all its alerts.
+  const ofFacts = line?.over === "" ? line.title : line?.steady;
+  return isolate(cutTitle(extras?.get(id)?.title ?? ofFacts ?? writeTitle(facts), maxNameUnits));
 }
 
 /** The words of routes for alerts that still fire: each note once, and links that all share. */

@@ -101,8 +101,12 @@ describe("a digest", () => {
       [
         "ends that have no line by name, as earlier messages still show them firing",
         textOf(
-          many(40, (seq) => ({ ...warning, status: seq < 12 ? "firing" : "resolved" })),
-          { reason: "outage" },
+          many(40, (seq) => ({
+            ...of(`key-${seq}`, seq > 34 ? { ...amount("21", "USD"), token: `T${seq}` } : {}),
+            ...(seq === 36 && { title: "TVL" }),
+            status: seq < 12 ? "firing" : "resolved",
+          })),
+          { reason: "outage", extras: new Map([["id-34", { title: "Titled by a route" }]]) },
         ),
       ],
       [
