@@ -128,7 +128,7 @@ export const hoursOptions = {
   to: timeOfDay.describe("the same; before `from` it is on the next day"),
   days: optional(
     daysOfWeek(),
-    "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both",
+    "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
     "every day",
   ),
 };
@@ -229,7 +229,7 @@ export const retentionSchema = writtenShort(
         .prefault("off")
         .describe(
           "the oldest alerts are removed until the log takes no more, never " +
-            "those of the last hour (`500 MB`, `20 GB`)",
+            "those of the last hour (`500 MB`, `20 GB`; 1 KB is 1,024 bytes)",
         ),
     })
     .transform(

@@ -138,6 +138,7 @@ export function sideOfThreshold(
   const order = alike && compareDecimals(...alike);
   if (order === undefined || order === 0) return undefined;
   const side = order < 0 ? "below" : "above";
+  // If the sender says the opposite, the two numbers differ in unit or in time.
   const isDenied =
     facts.status !== "resolved" &&
     [sideOfCondition({ fields: facts.fields ?? [] }), sideInTitle(facts)].some((said) => said && said !== side);

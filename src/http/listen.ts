@@ -89,7 +89,7 @@ export class Listener {
     return this.server.address() as AddressInfo;
   }
 
-  /** Before this the relay is starting: it accepts alerts, and answers nothing else. */
+  /** Before this the relay is starting: it accepts alerts, answers probes, and refuses all else. */
   serve(pages: Pages & Probes): void {
     this.#pages = this.#takePagesBy(pages);
   }

@@ -178,6 +178,7 @@ function writeHistory(
     const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First at ";
     return [note([text(lasted), time(history.firstAt, now)])];
   }
+  // The line about damping says how often.
   if (history.count < 2 || damped !== undefined) return [];
   return [note([text(`${ordinal(history.count)} time since `), time(history.firstAt, now)])];
 }

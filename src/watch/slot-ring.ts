@@ -6,6 +6,7 @@ export const slotsKept = 6 * 7 * slotsPerDay;
 
 export interface SavedRing {
   head: number;
+  /** Base64. */
   bits: string;
 }
 

@@ -190,6 +190,7 @@ function inTheirPlace(
   const usualMs = median(behind);
   const alike = behind.filter((ms) => Math.abs(ms - usualMs) <= lateMs).length;
   if (alike < leastDated || alike < told.length * 0.8 || usualMs <= lateMs || usualMs > mostDatedLateMs) return told;
+  // The record that shows a crossing comes after it.
   return told.map((sighting) => ({ ...sighting, at: sighting.at - usualMs }));
 }
 

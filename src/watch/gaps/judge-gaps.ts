@@ -26,6 +26,7 @@ const sureOutage = { events: 3, chance: 1e-4 };
 const leastBrief = { whileDown: 3, else: 20 };
 /** How long an alert may be on its way, unless the sender is known to be later. */
 const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };
+/** A running relay saves each minute that it runs. */
 const mostUnsavedMs = 2 * 60_000;
 /** A rule may rest after an alert. A crossing within this share of the shortest seen rest is close. */
 const shortestShare = 0.9;

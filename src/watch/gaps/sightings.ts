@@ -137,6 +137,7 @@ function isSame(a: GapRule, b: GapRule): boolean {
   return a.metricKey === b.metricKey && a.kind === b.kind && a.threshold === b.threshold && a.windowMs === b.windowMs;
 }
 
+/** A single alert may be a person's test. */
 const leastSightings = 3;
 
 /** Finds rules of unreadable subscriptions: several alerts with the same key, threshold and side. */
