@@ -87,7 +87,7 @@ it("a start while PostgreSQL is away says which limit leaves it without connecti
   expect(await relay.stop()).toBe(0);
 });
 
-it("a start while PostgreSQL is away is no start with a mistake, which ends with one line", async () => {
+it("a start with a mistake ends with one line, other than one while PostgreSQL is away", async () => {
   const { server, start, dataDir } = await createWorld();
   const url = new URL(server.url);
   const nobody = new URL(url);

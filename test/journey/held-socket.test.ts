@@ -101,7 +101,7 @@ it.each([
   ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, []],
   ["the supervisor", 3, ["--supervised"]],
 ])(
-  "what it writes reaching nobody, as on a full disk or behind a terminal that is gone %s starts, takes alerts and ends all the same",
+  "%s starts, takes alerts and ends though what it writes reaches nobody, as on a full disk or behind a terminal that is gone",
   async (_what, fd, options) => {
     const { socket, hookUrl } = await holdSocket();
     const full = openSync("/dev/full", "w");

@@ -21,12 +21,12 @@ const fixtures = names.flatMap((name) => {
 type Change = "dropped" | "renamed" | "retyped";
 const changes: Change[] = ["dropped", "renamed", "retyped"];
 
-it("a place that facts or routes read, of the payloads of known senders is looked for in at least 40 of them", () => {
+it("a place that facts or routes read, of the payloads of known senders, is looked for in at least 40 of them", () => {
   expect(fixtures.length).toBeGreaterThanOrEqual(40);
 });
 
 it.each(fixtures)(
-  "a place that facts or routes read, of the payloads of known senders of $name is told once when it is dropped, renamed or retyped, each in turn",
+  "a place that facts or routes read, of the payload of $name, is said once when it is dropped, renamed or retyped, each in turn",
   async (fixture) => {
     const { content } = fixture;
     const places = placesOf(content);

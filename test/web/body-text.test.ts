@@ -32,11 +32,11 @@ test("JSON laid out for reading is what JSON.stringify lays out, wherever that l
   );
 });
 
-test.each(["", "{", '{"a":}', "hello", "{'a':1}", "[1,]", "NaN"])("JSON laid out for reading %j is none", (text) => {
+test.each(["", "{", '{"a":}', "hello", "{'a':1}", "[1,]", "NaN"])("%j is no JSON to lay out for reading", (text) => {
   expect(printJson(text)).toBeUndefined();
 });
 
-test("JSON laid out for reading a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
+test("JSON laid out for reading: a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
   const long = JSON.stringify({ text: `\\"x`.repeat(250_000) });
   expect(printJson(long)?.text.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
   const depth = 500_000;

@@ -72,7 +72,7 @@ test("X-Forwarded-For of a trusted proxy is read from the end of a list that is 
   expect(await networkOf("::1", { forwarded }, { trustedProxies })).toBe("10.0.0.1");
 });
 
-test("X-Forwarded-For of a trusted proxy of a single trusted address and of a range of IPv6", async () => {
+test("X-Forwarded-For counts of a single trusted address and of a range of IPv6", async () => {
   const trustedProxies = ["203.0.113.9", "fd00:1::/32"];
   const headers = { "x-forwarded-for": "198.51.100.1" };
   expect(await networkOf("203.0.113.9", headers, { trustedProxies })).toBe("198.51.100.1");
@@ -127,7 +127,7 @@ test.each([
   expect(await networkOf(peer, named, onFly)).toBe(network);
 });
 
-test("on Fly.io elsewhere the same peer is a stranger", async () => {
+test("elsewhere than on Fly.io the same peer is a stranger", async () => {
   expect(await networkOf("172.16.3.178", named, { trustedProxies: [] })).toBe("172.16.3.178");
 });
 

@@ -172,7 +172,7 @@ test("a form of a page is known by its token where the browser keeps the origin 
   expect((await post("/mutes", fields, { origin: "null" })).status).toBe(303);
 });
 
-test("a form of a page a script of another site cannot use the API with the reader's cookie", async () => {
+test("a script of another site cannot use the API with the reader's cookie", async () => {
   const { ask, logIn } = await createWebFixture();
   const { cookie } = await logIn();
   const add = (headers: Record<string, string>) =>
@@ -187,7 +187,7 @@ test("a form of a page a script of another site cannot use the API with the read
   expect((await add({ origin: "http://tocsin.test" })).status).toBe(201);
 });
 
-test("a form of a page asking with GET or HEAD never changes anything", async () => {
+test("asking with GET or HEAD never changes anything", async () => {
   const { get, addAlert, store } = await createWebFixture();
   const { id } = await addAlert();
   for (const method of ["GET", "HEAD"]) {

@@ -121,7 +121,7 @@ test("trying a destination from its card, says that it still does not work and w
   expect(await (await get("/destinations?tried=nobody&result=Call+us")).text()).not.toContain("Call us");
 });
 
-test("trying a destination says so when one that was thought well does not answer", async () => {
+test("trying a destination that was thought well says so when it does not answer", async () => {
   const { read, post } = await createWebFixture({
     probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
   });
@@ -129,7 +129,7 @@ test("trying a destination says so when one that was thought well does not answe
   expect(await read(answer.headers.get("location") ?? "")).toContain("did not answer as it should");
 });
 
-test("trying a destination one that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {
+test("a destination that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {
   const fixture = await createWebFixture();
   const { id } = await fixture.addAlert();
   const refused = { state: "failed", reason: "<i>message refused</i>" } as const;
@@ -160,7 +160,7 @@ test("trying a destination one that answers and has refused all that was sent th
   expect(stripOf(await page())).not.toContain("not delivered");
 });
 
-test("trying a destination the strip stays short, however much is wrong at once", async () => {
+test("the strip stays short, however much is wrong at once", async () => {
   const watches = Array.from({ length: 40 }, (_, index) => {
     return { name: `gaps:${index}`, verdict: "trouble", summary: `Trouble ${index}`, troubles: [] } as const;
   });
@@ -171,7 +171,7 @@ test("trying a destination the strip stays short, however much is wrong at once"
   expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
 });
 
-test("trying a destination what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
+test("what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
   const fixture = await createWebFixture();
   for (const state of ["expired", "failed", "expired"] as const) {
     await fixture.addAlert();
