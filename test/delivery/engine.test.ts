@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
-import { mailTo, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
+import { mailTo, ntfyTo, type Step, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, lost, minute, refused, second, unauthorized } from "./outcomes.ts";
 import { always, fails, many, onChannel, probes, tellScenesOf } from "./tell-scene.ts";
 
@@ -177,6 +177,10 @@ const untilAborted = (signal: AbortSignal, outcome: Outcome) =>
 const hangingProbe = onChannel("chat", (channel) => {
   channel.probe = (_recipient, signal) => untilAborted(signal, refused);
 });
+const stopWithin =
+  (deadlineMs: number): Step =>
+  ({ engine, clock }) =>
+    stopEngine(engine, clock, deadlineMs);
 const hangingCall = onChannel("chat", ({ script }) => script.push(({ context }) => untilAborted(context.signal, lost)));
 
 describe("an engine that is stopped", () => {
@@ -189,7 +193,7 @@ describe("an engine that is stopped", () => {
     [
       "does not wait for a probe",
       [
-        ...([kicked, {}, 5_000, hangingProbe, 25 * hour, "stop"] as Step[]),
+        ...([kicked, {}, 5_000, hangingProbe, 25 * hour, stopWithin(20 * second)] as Step[]),
         ({ clock }) => `stopped after ${clock.now() - Date.UTC(2026, 10, 22, 13, 0, 5)} ms`,
       ],
     ],

@@ -76,7 +76,10 @@ describe("the lane groups of a relay", () => {
     ["are kept over a time in which the store takes nothing", [fails("renewLanes"), minute, {}, second]],
   ]);
   tellScenesOf([chat, ntfyTo(bot), hook])([
-    ["remember a destination named as an account", [next(bot, kicked), [{}, { to: [bot] }], 5_000, "restart"]],
+    [
+      "remember a destination named as an account, which works",
+      [next(bot, kicked), [{}, { to: [bot] }], 5_000, "restart", [{}, { to: ["chat"] }], 2_000],
+    ],
   ]);
   tellScenesOf(
     [hook],

@@ -27,10 +27,6 @@ const [chosenChat, chosenMail] = [telegramTo("chat", chosen), mailTo("mail", ["a
 const [chosenHook, chosenPhone] = [ntfyTo("hook", chosen), ntfyTo("phone", chosen)];
 const to = (...names: string[]) => ({ to: names });
 const toChat: Step = [{}, to("chat")];
-const [_toHook, _toMail]: Step[] = [
-  [{}, to("hook")],
-  [{}, to("mail")],
-];
 const drained: Step = [{ title: "Pool drained" }, to("mail")];
 /** It is killed before it knows that its notice is stored. */
 const killBehindNotice: Step = async ({ unanswered, play }) => {

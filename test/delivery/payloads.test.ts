@@ -3,7 +3,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { PayloadReader } from "../../src/delivery/lane/payloads.ts";
 import type { LoadedDelivery } from "../../src/delivery/plan/plan-claim.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
-import { startFixture, webhookTo } from "./engine-fixture.ts";
+import { ntfyTo, startFixture, webhookTo } from "./engine-fixture.ts";
 import { flood } from "./outcomes.ts";
 
 const receiver = webhookTo("receiver");
@@ -74,6 +74,13 @@ describe("an outgoing webhook", () => {
     fixture.failing.add("findRequests");
     await fixture.play({ format: "unreadable", text: "as it came" }, 1_000);
     expect(JSON.parse(fixture.receiver.texts[0] ?? "").data.alerts[0].facts.text).toBe("as it came");
+  });
+
+  it("reads none for a channel that carries none", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    await fixture.play({}, 0);
+    expect(fixture.hook.calls).toHaveLength(1);
+    expect(fixture.storeCalls.get("findRequests")).toBeUndefined();
   });
 });
 

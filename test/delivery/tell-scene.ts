@@ -82,8 +82,9 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
   );
   const places = new Map(details.map(({ id }, index) => [id, `<${index + 1}>`]));
   const withoutIds = (text: string) => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, (id) => places.get(id) ?? "<id>");
-  const alerts = details.flatMap(({ facts, deliveries }) =>
-    deliveries.map(({ id, destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
+  const alerts = details.flatMap(({ facts, deliveries }) => {
+    if (deliveries.length === 0) return [facts ? `${facts.title}: to nobody` : "an alert: not routed"];
+    return deliveries.map(({ id, destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
       const isOneOfSeveral = deliveries.filter((one) => one.destination === destination).length > 1;
       const title = facts?.title.replace(/^Alert \d+$/, "an alert");
       const due = dueAt > clock.now() && `until ${write(dueAt - start)}`;
@@ -92,8 +93,8 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
       const picture = scene.pictures.get(id);
       const joined = picture && ` · picture ${join(...Object.values(picture))}`;
       return `${join(`${title}:`, destination, isOneOfSeveral && recipient, state, due, why && `(${why})`)}${tries}${joined ?? ""}`;
-    }),
-  );
+    });
+  });
   const calls = Object.entries(channels).map(([name, { calls, did, probed }]) => {
     const [recipients, ids] = [
       calls.map(({ context }) => context.recipient),
@@ -125,11 +126,13 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
     const all = [...lines, ...tries].sort((one, other) => one.at - other.at);
     return [name, all.map(({ at, line }) => join(write(at - start), line))] as const;
   });
-  const states = scene.engine.statuses().flatMap(({ own, account }) => [own, ...(account ? [account] : [])]);
-  const health = states.flatMap(({ name, health, reason, paused }) =>
+  const states = scene.engine.statuses();
+  // Several destinations have one account; a destination may have its name.
+  const accounts = new Map(states.flatMap(({ account }) => (account ? [[account.name, account]] : [])));
+  const health = [...states.map(({ own }) => own), ...accounts.values()].flatMap(({ name, health, reason, paused }) =>
     health === "ok" && !paused ? [] : [join(name, health, reason && `(${reason})`, paused && `paused by ${paused.by}`)],
   );
-  const parts = [...calls, ["said", said], ["alerts", count(alerts)], ["health", [...new Set(health)]]] as const;
+  const parts = [...calls, ["said", said], ["alerts", count(alerts)], ["health", health]] as const;
   const shown = parts
     .filter(([, lines]) => lines.length > 0)
     .flatMap(([title, lines]) => [title, ...lines.map((line) => `  ${line}`)]);
