@@ -10,11 +10,11 @@ export interface ConfigurationWatchDeps extends WatchDeps {
 
 /** The looks without a file before it counts as gone: an editor that replaces a file leaves none for a moment. */
 const goneLooks = 3;
-const withoutIt = "the configuration that was read before stays in force, and the next start cannot use the file.";
 const goneTitle = "The configuration file is gone, or cannot be read";
 /** The most mistakes in a notice. The page has all. */
 const mostTold = 5;
 const inForce = "The configuration that was read before stays in force.";
+const withoutIt = `${inForce} The next start cannot use the file.`;
 /** The form of versions before 0.2. */
 const formerSchema = z
   .object({ told: z.boolean() })
@@ -53,7 +53,7 @@ class ConfigurationRules implements WatchRules<Told> {
     const found = { matter: "file", mark: "refused" };
     this.#looksWithout = onDisk === "gone" ? this.#looksWithout + 1 : 0;
     if (this.#looksWithout >= goneLooks) {
-      const text = `${file}: ${withoutIt}`;
+      const text = `${file}\n${withoutIt}`;
       return { ...found, mark: "gone", verdict: "bad", title: goneTitle, text, severity: "warning" };
     }
     if (refused === undefined) {

@@ -18,8 +18,10 @@ it("tells once that the file is gone, and not while an editor puts another in it
   expect(told).toEqual([]);
   await leave("gone", 60 * second);
   expect(told).toMatchObject([{ title: "The configuration file is gone, or cannot be read", severity: "warning" }]);
-  expect(told[0]?.text).toContain("/etc/tocsin.yaml: the configuration that was read before stays in force");
-  expect(watch.view()).toMatchObject({ verdict: "trouble" });
+  const then = "The configuration that was read before stays in force. The next start cannot use the file.";
+  expect(told[0]?.text).toBe(`/etc/tocsin.yaml\n${then}`);
+  const troubles = [`The configuration file is gone, or cannot be read. ${then}`];
+  expect(watch.view()).toMatchObject({ verdict: "trouble", troubles });
   await leave("same", 10 * second);
   expect(told.slice(1)).toMatchObject([{ title: "The configuration file on disk is in force", status: "resolved" }]);
 });

@@ -102,7 +102,7 @@ export function lostCommit(error: unknown): AppError {
   return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs: 5_000 });
 }
 
-/** A server that is starting, shutting down or full for now, or a broken network. */
+/** A server that is starting, shutting down, or full at the moment, or a broken network. */
 const passingCodes =
   /^(08|57P|53|25006|ECONN(REFUSED|RESET|ABORTED)$|E(HOST|NET)(UNREACH|DOWN)$|ETIMEDOUT$|EPIPE$|EAI_AGAIN$)/;
 

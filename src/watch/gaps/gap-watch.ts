@@ -166,7 +166,7 @@ class GapRules implements WatchRules<GapState> {
     const unknown = (why: string) => seen("unknown", `cannot tell whether alerts are missing: ${why}`);
     if (offAt !== undefined) return seen("idle", "setup has turned the account's webhook off: no alert is expected");
     if (this.#failure !== undefined) return unknown(this.#failure);
-    if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
+    if (report === undefined) return seen("unknown", "the first look for missing alerts is still to come");
     const { missing, rules, recordEveryMs } = report;
     const [first] = report.unknown;
     if (isUndecided(report) && first !== undefined) {
