@@ -6,6 +6,7 @@ import type { Acceptance, ArrivalInbox, Inbox, IncomingRequest } from "../core/p
 import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
 import { errorText } from "../ground/text/error-text.ts";
 import type { Judging } from "./judging.ts";
+import { isOrdinary } from "./ordinary.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
 export interface RoutingOnArrivalDeps {
@@ -23,9 +24,6 @@ export interface RoutingOnArrivalDeps {
   now?(): number;
 }
 
-/** The limits of an ordinary body. Senders send one or two KiB. */
-const mostBytes = 16 * 1024;
-const mostDepth = 16;
 const mostAlerts = 16;
 /** The payload of a larger body is not kept for its message but read again: hundreds may wait for their call. */
 const mostKeptBytes = 4 * 1024;
@@ -83,7 +81,6 @@ export class RoutingOnArrival implements Inbox {
       loop.isCaughtUp() &&
       !isFlooded() &&
       ids.length <= mostAlerts &&
-      body.length <= mostBytes &&
       mayBeStored !== true &&
       isOrdinary(body, contentType) &&
       this.#hasCredit() &&
@@ -135,29 +132,4 @@ export class RoutingOnArrival implements Inbox {
       log.error("alert.not_noted", { ids, error: errorText(error) });
     }
   }
-}
-
-const [openBrace, closeBrace, openBracket, closeBracket, quote, backslash] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22, 0x5c];
-
-/** Whether the body is a form, or begins as JSON and is not deep. */
-function isOrdinary(body: Uint8Array, contentType = ""): boolean {
-  let first = 0;
-  while (isSpace(body[first])) first += 1;
-  if (body[first] !== openBrace && body[first] !== openBracket)
-    return contentType.startsWith("application/x-www-form-urlencoded");
-  let depth = 0;
-  let isText = false;
-  for (let at = first; at < body.length; at += 1) {
-    const byte = body[at];
-    if (byte === quote) isText = !isText;
-    else if (isText && byte === backslash) at += 1;
-    else if (!isText && (byte === openBrace || byte === openBracket)) depth += 1;
-    else if (!isText && (byte === closeBrace || byte === closeBracket)) depth -= 1;
-    if (depth > mostDepth) return false;
-  }
-  return true;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -8,6 +8,7 @@ import type { RoutingDesk, RoutingDraft, RoutingRecord, UnroutedRequest } from "
 import { groupBy } from "../ground/group-by.ts";
 import { errorMessage } from "../ground/text/error-text.ts";
 import type { Judging } from "./judging.ts";
+import { isOrdinary } from "./ordinary.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
 export interface RoundDeps {
@@ -40,6 +41,11 @@ interface Failed {
 const mostFailures = 2;
 /** After this many failures a request is not read again. Beyond two, only ends of the process count. */
 const mostEnds = 3;
+/**
+ * For an ordinary body the ends are a chance: kills of a busy machine hit the same alert again and again. As it came, a firing would be
+ * the last word behind its own end. The bound is there for a body that would end each process.
+ */
+const mostEndsOfOrdinary = 10;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
 /** Alerts in one commit. Intake shares the database's thread, and must not wait long. */
@@ -56,7 +62,8 @@ const stretch = 25;
  *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
  *
  * The journal names the requests that are being read, until they are judged. If the process is killed meanwhile, that
- * counts as a failure of each. A request that was being read when three processes ended is not read again.
+ * counts as a failure of each. A request that was being read when three processes ended is not read again, an
+ * ordinary one after ten.
  */
 export class Round {
   /** Alerts that are being read, or have failed and are not flagged yet. */
@@ -236,8 +243,9 @@ export class Round {
   }
 }
 
-function isGivenUp({ alerts }: UnroutedRequest): boolean {
-  return alerts.some(({ failures }) => failures >= mostEnds);
+function isGivenUp({ alerts, body, contentType }: UnroutedRequest): boolean {
+  const most = isOrdinary(body, contentType) ? mostEndsOfOrdinary : mostEnds;
+  return alerts.some(({ failures }) => failures >= most);
 }
 
 function failAgain(request: UnroutedRequest): Failed[] {

@@ -108,7 +108,7 @@ it("finds the one alert that cannot be recorded; the others of its round are not
   expect(await scene.tell()).toMatchSnapshot();
 });
 
-it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the third end", async () => {
+it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the third end, an ordinary one at the tenth", async () => {
   const reader = createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]);
   const order: string[][] = [];
   const { tell, clock } = await start({
@@ -118,17 +118,17 @@ it("counts an end in the middle of reading as a failure, reads it behind one rou
         return reader.read(bodies);
       },
     },
-    journal: createMemoryJournal([1, 2, 3]),
+    journal: createMemoryJournal([1, 2, 3, 4, 5]),
     async before(store, accept) {
-      const titles = ["interrupted twice", "interrupted three times", "once"];
+      const titles = ["interrupted twice", "interrupted three times", "once", "{ nine times }", "{ ten times }"];
       for (const title of [...titles, ...Array.from({ length: 150 }, () => "new")]) await accept(title);
-      for (const before of [[1, 2], [2]])
+      for (const before of [[1, 2], [2], ...Array.from({ length: 8 }, () => [4, 5]), [5]])
         await store.recordRoutingFailure(before, "Tocsin ended while it was reading this", 0);
     },
   });
   await clock.advance(50);
   const read = order.filter(({ length }) => length > 0).map(([title, ...others]) => `${title}: ${others.length + 1}`);
-  expect(read).toEqual(["new: 100", "interrupted twice: 1", "once: 1", "new: 50"]);
+  expect(read).toEqual(["new: 100", "interrupted twice: 1", "once: 1", "{ nine times }: 1", "new: 50"]);
   expect(await tell()).toMatchSnapshot();
 });
 
