@@ -66,7 +66,6 @@ const longestFirst = [
   "test/journey/crash.test.ts",
   "test/store/postgres/move-log.test.ts",
   "test/store/repair-damage.test.ts",
-  "test/watch/gaps/lost-in-noise.test.ts",
   "test/journey/shared-secrets.test.ts",
   "test/power/power.test.ts",
   "test/cli/doctor.test.ts",

@@ -131,7 +131,7 @@ describe("an outage of which nothing is missing any more", () => {
 
   it.each<[string, GapReport["sight"]]>([
     ["its records cannot be read", { ...sight, compared: [] }],
-    ["alerts wait to be read", { ...sight, isBehind: true }],
+    ["alerts wait to be read", { ...sight, answers: ofA, isBehind: true }],
     ["it cannot be judged, and none of its alerts came", sight],
   ])("lasts where %s, and has its end later", (_why, unsure) => {
     const people = createPeople();
