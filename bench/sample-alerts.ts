@@ -1,6 +1,7 @@
-/** The content, times and outcomes of alerts in a stored log. Pure, and the same for the same seed. */
-import type { AlertFacts, AlertStatus, Severity } from "../src/core/alert.ts";
+/** The content, times and outcomes of alerts in a stored log. Pure, and the same each time. */
+import type { AlertFacts } from "../src/core/alert.ts";
 import type { DeliveryState } from "../src/core/delivery.ts";
+import { createSeededRandom } from "../test/support/seeded-random.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -34,17 +35,14 @@ export interface SampleDelivery {
   state: DeliveryState;
   /** Only for an unfinished delivery. */
   dueAt?: number;
-  /** The delivery failed, and the next one of the list was sent instead. */
-  resent: boolean;
+  /** It was sent in place of the one before it in the list, which failed. */
+  isResend?: boolean;
 }
 
 export interface SampleAlert {
   facts: AlertFacts;
-  /** Absent for an alert that is not routed yet. */
-  routed?: {
-    deliveries: SampleDelivery[];
-    outcome: "delivered" | "unmatched" | "dropped" | "repeat";
-  };
+  outcome: "unrouted" | "delivered" | "unmatched" | "dropped" | "repeat";
+  deliveries: SampleDelivery[];
 }
 
 export interface SampleRequest {
@@ -53,17 +51,6 @@ export interface SampleRequest {
   body: Uint8Array;
   dedupeKey?: string;
   duplicates: number;
-}
-
-/** Random numbers from 0 to 1 (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const metrics = ["tvl", "price", "volume", "funding", "borrow", "supply"];
@@ -84,17 +71,12 @@ export interface SampleOptions {
   alerts: number;
   /** The instant of the newest alert, epoch milliseconds. */
   endAt: number;
-  seed?: number;
 }
 
-/** The time from the oldest alert to the newest. */
-export const sampleSpanMs = 180 * dayMs;
-
 /** Oldest first, over half a year: quiet nights, busy days, and bursts. */
-export function* sampleRequests({ alerts, endAt, seed = 1 }: SampleOptions): Generator<SampleRequest> {
-  const random = createRandom(seed);
-  const startAt = endAt - sampleSpanMs;
-  let at = startAt;
+export function* sampleRequests({ alerts, endAt }: SampleOptions): Generator<SampleRequest> {
+  const random = createSeededRandom(1).next;
+  let at = endAt - 180 * dayMs;
   let burst = 0;
   for (let made = 0; made < alerts; ) {
     // The rest of the time is spread over the rest of the alerts, so the last one comes at the end.
@@ -109,7 +91,7 @@ export function* sampleRequests({ alerts, endAt, seed = 1 }: SampleOptions): Gen
       at = Math.min(endAt, at + Math.floor(((endAt - at) / left) * pace * 3 * -Math.log(1 - random())));
     }
     const size = Math.min(left, sizeOf(random()));
-    const items = Array.from({ length: size }, (_, item) => sampleAlert(random, made + item, alerts, at, endAt));
+    const items = Array.from({ length: size }, (_, item) => sampleAlert(random, made + item, { alerts, endAt }, at));
     made += size;
     yield {
       receivedAt: at,
@@ -126,46 +108,44 @@ function sizeOf(chance: number): number {
   return chance < 0.99 ? 2 + Math.floor((chance - 0.9) * 45) : 5 + Math.floor((chance - 0.99) * 4_000);
 }
 
-function sampleAlert(random: () => number, index: number, count: number, at: number, endAt: number): SampleAlert {
-  const facts = sampleFacts(random, index, count, at);
+/** The first name whose number is above the chance. */
+function nameAt<Name extends string>(chance: number, upTo: Record<Name, number>): Name {
+  return (Object.keys(upTo) as Name[]).find((name) => chance < upTo[name]) as Name;
+}
+
+function sampleAlert(random: () => number, index: number, options: SampleOptions, at: number): SampleAlert {
+  const { alerts, endAt } = options;
+  const facts = sampleFacts(random, index, alerts, at);
   // A few of the newest have just come, and are not routed.
-  if (index >= count - Math.min(5, count / 100)) return { facts };
-  const chance = random();
-  if (chance < 0.03) return { facts, routed: { outcome: "unmatched", deliveries: [] } };
-  if (chance < 0.05) return { facts, routed: { outcome: "dropped", deliveries: [] } };
-  if (chance < 0.06) return { facts, routed: { outcome: "repeat", deliveries: [] } };
+  if (index >= alerts - Math.min(5, alerts / 100)) return { facts, outcome: "unrouted", deliveries: [] };
+  const outcome = nameAt(random(), { unmatched: 0.03, dropped: 0.05, repeat: 0.06, delivered: 1 });
+  if (outcome !== "delivered") return { facts, outcome, deliveries: [] };
   const deliveries = destinationNames
-    .filter((name) => isSentTo(name, facts.severity, index / count, random()))
-    .flatMap((name) => sampleDelivery(random, name, { isNew: index > count * 0.999, endAt }));
-  return { facts, routed: { outcome: deliveries.length === 0 ? "unmatched" : "delivered", deliveries } };
+    .filter((name) => isSentTo(name, facts.severity, index / alerts, random()))
+    .flatMap((name) => sampleDelivery(random, name, index > alerts * 0.999 ? endAt : undefined));
+  return { facts, outcome: deliveries.length === 0 ? "unmatched" : outcome, deliveries };
 }
 
 /** Critical alerts go only to the pager. Two filters may then each find much, and together nothing. */
-function isSentTo(name: SampleDestination, severity: Severity, age: number, chance: number): boolean {
+function isSentTo(name: SampleDestination, severity: string, age: number, chance: number): boolean {
   if (severity === "critical" || name === "pager") return severity === "critical" && name === "pager";
   if (name === "left") return age < 0.02 && chance < 0.3;
   return chance < sampleDestinations[name].share;
 }
 
-function sampleDelivery(
-  random: () => number,
-  destination: SampleDestination,
-  { isNew, endAt }: { isNew: boolean; endAt: number },
-): SampleDelivery[] {
+/** @param newestAt only for one of the newest alerts, which may still wait */
+function sampleDelivery(random: () => number, destination: SampleDestination, newestAt?: number): SampleDelivery[] {
   const chance = random();
-  const one = (state: DeliveryState, dueAt?: number): SampleDelivery => ({ destination, state, dueAt, resent: false });
-  if (isNew && chance < 0.2) {
+  if (newestAt !== undefined && chance < 0.2) {
     // Far in the future: a relay that starts on this log does not send them.
-    const dueAt = endAt + 30 * dayMs + Math.floor(random() * dayMs);
-    const state = chance < 0.1 ? "waiting" : chance < 0.15 ? "held" : "queued";
-    return [one(state, dueAt)];
+    const dueAt = newestAt + 30 * dayMs + Math.floor(random() * dayMs);
+    return [{ destination, state: nameAt(chance, { waiting: 0.1, held: 0.15, queued: 0.2 }), dueAt }];
   }
-  if (chance < 0.92) return [one("sent")];
-  if (chance < 0.97) return [one("digested")];
-  if (chance < 0.99) return [one("muted")];
-  if (chance < 0.994) return [{ ...one("failed"), resent: true }, one("sent")];
-  if (chance < 0.996) return [one("failed")];
-  return chance < 0.999 ? [one("expired")] : [one("held")];
+  const lost = { resent: 0.994, failed: 0.996, expired: 0.999, held: 1 };
+  const state = nameAt(chance, { sent: 0.92, digested: 0.97, muted: 0.99, ...lost });
+  if (state !== "resent") return [{ destination, state }];
+  const failed = { destination, state: "failed" as const };
+  return [failed, { destination, state: "sent", isResend: true }];
 }
 
 function sampleFacts(random: () => number, index: number, count: number, at: number): AlertFacts {
@@ -185,8 +165,8 @@ function sampleFacts(random: () => number, index: number, count: number, at: num
   ];
   return {
     title: `${token} ${metric} ${pick(verbs)} ${threshold} on ${chain}`,
-    severity: severityOf(random()),
-    status: statusOf(random()),
+    severity: nameAt(random(), { critical: 0.002, warning: 0.1, info: 0.98, unknown: 1 }),
+    status: nameAt(random(), { firing: 0.65, resolved: 0.98, unknown: 1 }),
     format: "json",
     text: text.filter((part) => part !== false).join(" "),
     metric,
@@ -206,17 +186,6 @@ function sampleFacts(random: () => number, index: number, count: number, at: num
     ],
     notes: [],
   };
-}
-
-function severityOf(chance: number): Severity {
-  if (chance < 0.002) return "critical";
-  if (chance < 0.1) return "warning";
-  return chance < 0.98 ? "info" : "unknown";
-}
-
-function statusOf(chance: number): AlertStatus {
-  if (chance < 0.65) return "firing";
-  return chance < 0.98 ? "resolved" : "unknown";
 }
 
 function bodyOf(alerts: SampleAlert[]): Uint8Array {

@@ -1,8 +1,8 @@
 /**
  * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of this many alerts, as after months
- * of use (a million take about a minute and 3 GB; DIR must not have a log yet).
- * The rows are those of the store's transactions, written in bulk: indexes and counts are made at the end, without
- * syncs. `test/store/postgres/listing.test.ts` reads them back through both drivers.
+ * of use (a million take some minutes and 3 GB; DIR must not have a log yet).
+ * The rows are those of the store's transactions, written in bulk and without syncs.
+ * `test/store/postgres/listing.test.ts` reads them back through both drivers.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,147 +10,109 @@ import type { Database, Statement } from "better-sqlite3";
 import { createIdSource } from "../src/core/id.ts";
 import { fingerprintOf } from "../src/store/fingerprint.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
-import { createContext } from "../src/store/sqlite/transactions/context.ts";
 import { createSearching } from "../src/store/sqlite/transactions/searching.ts";
+import { createSeededRandom } from "../test/support/seeded-random.ts";
 import {
-  createRandom,
   type SampleAlert,
   type SampleDelivery,
-  type SampleOptions,
   type SampleRequest,
   sampleDestinations,
   sampleRequests,
 } from "./sample-alerts.ts";
 
-export interface StoredLogOptions extends Omit<SampleOptions, "endAt"> {
-  path: string;
-  /** The instant of the newest alert, epoch milliseconds. Default: now. */
-  endAt?: number;
-  onProgress?: (alerts: number) => void;
-}
+type Row = Record<string, unknown>;
 
-export interface StoredLog {
-  alerts: number;
-  requests: number;
-  deliveries: number;
-  startAt: number;
-  endAt: number;
-  /** The id of the alert at each hundredth of the log, oldest first. */
-  ids: string[];
-}
-
+const dayMs = 86_400_000;
 const indexedAtOnce = 5_000;
+const headers = JSON.stringify([
+  ["host", "tocsin.example.com"],
+  ["user-agent", "watcher/4.2"],
+  ["content-type", "application/json"],
+  ["x-forwarded-for", "203.0.113.7"],
+]);
 
-export function writeStoredLog({ path, endAt = Date.now(), onProgress, ...options }: StoredLogOptions): StoredLog {
+/** @param endAt the instant of the newest alert, epoch milliseconds. Default: now */
+export function writeStoredLog({ path, alerts, endAt = Date.now() }: { path: string; alerts: number; endAt?: number }) {
   const db = openDatabase({ path });
   // A crash loses nothing, as the log can be written again.
   db.pragma("journal_mode = OFF");
   db.pragma("synchronous = OFF");
-  const restore = dropIndexes(db);
-  const written = writeRows(db, { endAt, ...options }, onProgress);
-  restore();
-  countDeliveries(db);
+  const writer = new RowWriter(db);
+  const { indexAlerts } = createSearching({ db });
+  const write = db.transaction(() => {
+    for (const request of sampleRequests({ alerts, endAt })) writer.writeRequest(request);
+    writer.writeRest(endAt);
+    while (indexAlerts(indexedAtOnce) === indexedAtOnce);
+  });
+  write();
+  db.pragma("journal_mode = WAL");
   db.close();
-  indexWords(path);
-  return written;
-}
-
-function writeRows(db: Database, options: SampleOptions, onProgress?: StoredLogOptions["onProgress"]): StoredLog {
-  const writer = new RowWriter(db, options);
-  const { log } = writer;
-  db.exec("BEGIN");
-  for (const request of sampleRequests(options)) {
-    log.startAt ||= request.receivedAt;
-    writer.writeRequest(request);
-    if (log.requests % 5_000 === 0) {
-      db.exec("COMMIT; BEGIN");
-      onProgress?.(log.alerts);
-    }
-  }
-  writer.writeRest();
-  db.exec("COMMIT");
-  return log;
+  return { ...writer.written, endAt };
 }
 
 /** Writes the rows that the store's transactions leave for a request and its alerts, at the end of all steps. */
 class RowWriter {
-  readonly log: StoredLog;
+  readonly written = { alerts: 0, requests: 0, deliveries: 0, startAt: 0 };
   readonly #db: Database;
-  /** The number of alerts in a hundredth of the log. */
-  readonly #each: number;
-  readonly #random = createRandom(2);
+  readonly #random = createSeededRandom(2).next;
   readonly #newId = createIdSource(() => this.#clock);
   readonly #inserting = new Map<string, Statement<unknown[]>>();
-  readonly #threads = new Map<string, Record<string, unknown>>();
+  readonly #threads = new Map<string, Row>();
   #clock = 0;
   #digestId = this.#newId();
   #lastId: string | undefined;
 
-  constructor(db: Database, { alerts, endAt }: SampleOptions) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#each = Math.max(1, Math.floor(alerts / 100));
-    this.log = { alerts: 0, requests: 0, deliveries: 0, startAt: 0, endAt, ids: [] };
   }
 
   writeRequest(request: SampleRequest): void {
-    const { receivedAt, body, dedupeKey, duplicates } = request;
+    const { receivedAt, body, dedupeKey, duplicates, alerts } = request;
     this.#clock = receivedAt;
-    this.log.requests += 1;
-    const fingerprint = fingerprintOf(body);
+    this.written.startAt ||= receivedAt;
+    this.written.requests += 1;
     const requestSeq = this.#add("requests", {
       received_at: receivedAt,
       content_type: "application/json",
-      headers: JSON.stringify([
-        ["host", "tocsin.example.com"],
-        ["user-agent", "watcher/4.2"],
-        ["content-type", "application/json"],
-        ["x-forwarded-for", "203.0.113.7"],
-      ]),
+      headers,
       body,
-      fingerprint,
-      items: request.alerts.length,
+      fingerprint: fingerprintOf(body),
+      items: alerts.length,
       dedupe_key: dedupeKey,
-      conflict: 0,
       duplicates,
     });
-    const ids = request.alerts.map(() => this.#newId());
-    request.alerts.forEach((alert, item) => {
-      this.#writeAlert(alert, { id: ids[item] as string, requestSeq, item, fingerprint, request });
+    const ids = alerts.map(() => this.#newId());
+    alerts.forEach((alert, item) => {
+      this.#writeAlert(alert, request, { id: ids[item] as string, request_seq: requestSeq, item });
     });
   }
 
-  #writeAlert(
-    { facts, routed }: SampleAlert,
-    at: { id: string; requestSeq: number; item: number; fingerprint: number; request: SampleRequest },
-  ): void {
-    this.log.alerts += 1;
-    const { id, request } = at;
+  #writeAlert({ facts, outcome, deliveries }: SampleAlert, request: SampleRequest, row: Row & { id: string }): void {
+    this.written.alerts += 1;
+    const isRouted = outcome !== "unrouted";
     const routedAt = request.receivedAt + 3;
+    const isNew = isRouted && outcome !== "repeat";
     const seq = this.#add("alerts", {
-      id,
-      request_seq: at.requestSeq,
-      item: at.item,
-      origin: this.log.alerts % 2_000 === 0 ? "test" : "hook",
+      ...row,
+      origin: this.written.alerts % 2_000 === 0 ? "test" : "hook",
       received_at: request.receivedAt,
-      version: routed && this.#versionOf(this.log.alerts),
-      routed_at: routed && routedAt,
-      severity: routed && facts.severity,
-      alert_key: routed && facts.alertKey,
-      unmatched: routed?.outcome === "unmatched" ? 1 : 0,
-      dropped: routed?.outcome === "dropped" ? 1 : 0,
-      facts: routed && JSON.stringify(facts),
-      decisions: routed && JSON.stringify(decisionsOf(routed)),
-      fingerprint: routed && routed.outcome !== "repeat" && request.dedupeKey === undefined ? at.fingerprint : null,
-      repeat_of: routed?.outcome === "repeat" ? this.#lastId : null,
+      version: isRouted ? this.#versionOf(this.written.alerts) : null,
+      routed_at: isRouted ? routedAt : null,
+      severity: isRouted ? facts.severity : null,
+      alert_key: isRouted ? facts.alertKey : null,
+      unmatched: Number(outcome === "unmatched"),
+      dropped: Number(outcome === "dropped"),
+      facts: isRouted ? JSON.stringify(facts) : null,
+      decisions: isRouted ? JSON.stringify(decisionsOf(outcome, deliveries)) : null,
+      fingerprint: isNew && request.dedupeKey === undefined ? fingerprintOf(request.body) : null,
+      repeat_of: outcome === "repeat" ? this.#lastId : null,
     });
-    if (routed?.outcome === "delivered") this.#lastId = id;
-    if (this.log.alerts % this.#each === 1) this.log.ids.push(id);
+    if (outcome === "delivered") this.#lastId = row.id;
     this.#clock = routedAt;
-    routed?.deliveries.forEach((delivery, index) => {
-      const isResend = routed.deliveries[index - 1]?.resent === true;
-      this.#writeDelivery(seq, delivery, routedAt, isResend);
+    for (const delivery of deliveries) {
+      this.#writeDelivery(seq, delivery, routedAt);
       if (delivery.state === "sent") this.#keepThread(seq, delivery, facts.alertKey, routedAt);
-    });
+    }
   }
 
   /** Most alerts changed last shortly after they came. Some changed much later. */
@@ -158,18 +120,17 @@ class RowWriter {
     return this.#random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
   }
 
-  #writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number, isResend: boolean): void {
-    const { destination, state, dueAt, resent } = delivery;
+  #writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number): void {
+    const { destination, state, dueAt, isResend } = delivery;
     const { channel, recipient } = sampleDestinations[destination];
     const wasTried = state !== "muted" && state !== "queued" && dueAt === undefined;
     const latencyMs = 40 + Math.floor(this.#random() * 400);
-    const isFinal = dueAt === undefined && state !== "held";
     const isLost = state === "failed" || state === "expired";
+    const tries = isLost ? 3 : Number(wasTried);
+    const failure = isLost ? { reason: "bad_address", detail: "400 Bad Request: chat not found" } : undefined;
     if (this.#random() < 0.1) this.#digestId = this.#newId();
-    this.log.deliveries += 1;
-    const seq = this.log.deliveries;
-    this.#add("deliveries", {
-      seq,
+    this.written.deliveries += 1;
+    const seq = this.#add("deliveries", {
       id: this.#newId(),
       alert_seq: alertSeq,
       destination,
@@ -178,22 +139,20 @@ class RowWriter {
       route: "everything",
       purpose: isResend ? "resend" : "alert",
       state,
-      reason: isLost ? "gave up after 6 tries: 400 Bad Request: chat not found" : "",
+      reason: failure ? `gave up after 6 tries: ${failure.detail}` : "",
       created_at: at,
       due_at: dueAt,
-      finished_at: isFinal ? at + latencyMs : null,
-      attempts: isLost ? 3 : wasTried ? 1 : 0,
-      ambiguous: state === "held" && dueAt === undefined ? 1 : 0,
-      last_detail: isLost ? "400 Bad Request: chat not found" : null,
-      progress: state === "sent" ? `{"refs":["${seq}"]}` : '{"refs":[]}',
+      finished_at: dueAt === undefined && state !== "held" ? at + latencyMs : null,
+      attempts: tries,
+      ambiguous: Number(state === "held" && dueAt === undefined),
+      last_detail: failure?.detail,
+      progress: state === "sent" ? `{"refs":["${this.written.deliveries}"]}` : '{"refs":[]}',
       digest_id: state === "digested" ? this.#digestId : null,
       updates: "auto",
-      fallback_to: null,
-      fallback_at: null,
-      resent_by: resent ? seq + 1 : null,
-      last_reason: isLost ? "bad_address" : null,
+      last_reason: failure?.reason,
     });
-    for (let attempt = 1; wasTried && attempt <= (isLost ? 3 : 1); attempt += 1) {
+    if (isResend) this.#db.prepare("UPDATE deliveries SET resent_by = ? WHERE seq = ?").run(seq, seq - 1);
+    for (let attempt = 1; attempt <= tries; attempt += 1) {
       this.#add("attempts", {
         delivery_seq: seq,
         at: at + attempt * 5,
@@ -202,26 +161,30 @@ class RowWriter {
         part: 1,
         parts: 1,
         outcome: isLost ? "rejected" : state === "held" ? "ambiguous" : "sent",
-        reason: isLost ? "bad_address" : null,
-        detail: isLost ? "400 Bad Request: chat not found" : null,
+        reason: failure?.reason,
+        detail: failure?.detail,
       });
     }
   }
 
   #keepThread(alertSeq: number, { destination }: SampleDelivery, alertKey: string, at: number): void {
     const { recipient } = sampleDestinations[destination];
-    const known = this.#threads.get(`${destination} ${alertKey}`);
-    this.#threads.set(`${destination} ${alertKey}`, {
+    const ref = String(alertSeq);
+    const first = {
       destination,
       recipient,
       alert_key: alertKey,
-      root_ref: known?.root_ref ?? String(alertSeq),
-      root_alert_seq: known?.root_alert_seq ?? alertSeq,
-      last_ref: String(alertSeq),
-      first_at: known?.first_at ?? at,
+      root_ref: ref,
+      root_alert_seq: alertSeq,
+      first_at: at,
+    };
+    const known = this.#threads.get(`${destination} ${alertKey}`) ?? { ...first, count: 0 };
+    this.#threads.set(`${destination} ${alertKey}`, {
+      ...known,
+      last_ref: ref,
       last_new_at: at,
       last_at: at,
-      count: ((known?.count as number | undefined) ?? 0) + 1,
+      count: Number(known.count) + 1,
       severity: "info",
       status: "firing",
       last_alert_seq: alertSeq,
@@ -229,24 +192,28 @@ class RowWriter {
   }
 
   /** Writes rows that are known only at the end. */
-  writeRest(): void {
+  writeRest(endAt: number): void {
     for (const row of this.#threads.values()) this.#add("threads", row);
     for (let number = 0; number < 40; number += 1) {
-      this.#clock = this.log.endAt - number * 86_400_000;
+      this.#clock = endAt - number * dayMs;
       this.#add("mutes", {
         id: this.#newId(),
         matchers: JSON.stringify([{ field: "token", condition: { equals: [`MAINTENANCE${number}`] } }]),
         reason: `maintenance ${number}`,
         starts_at: this.#clock,
-        ends_at: this.#clock + (number < 5 ? 30 : 1) * 86_400_000,
+        ends_at: this.#clock + (number < 5 ? 30 : 1) * dayMs,
         created_at: this.#clock,
         created_by: "page",
       });
     }
+    this.#db.exec(
+      `UPDATE duplicate_count SET count = (SELECT coalesce(sum(duplicates), 0) FROM requests)
+         + (SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL)`,
+    );
   }
 
   /** Rows of one table have the same columns in the same order. */
-  #add(table: string, row: Record<string, unknown>): number {
+  #add(table: string, row: Row): number {
     let statement = this.#inserting.get(table);
     if (statement === undefined) {
       const names = Object.keys(row);
@@ -258,7 +225,7 @@ class RowWriter {
   }
 }
 
-function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>) {
+function decisionsOf(outcome: SampleAlert["outcome"], deliveries: SampleDelivery[]) {
   if (outcome === "repeat") return [];
   if (outcome === "dropped") return [{ route: "noise", result: "dropped", reason: "severity is info" }];
   const missed = { route: "criticals", result: "not_matched", reason: "severity is not critical" };
@@ -271,41 +238,6 @@ function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>
   return [missed, ...sent];
 }
 
-/** To make the indexes at the end, sorted once, is quicker than row by row. Returns what makes them again. */
-function dropIndexes(db: Database): () => void {
-  const made = db
-    .prepare<[], { type: string; name: string; sql: string }>(
-      `SELECT type, name, sql FROM sqlite_schema
-       WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name IN ('requests', 'alerts', 'deliveries', 'attempts')`,
-    )
-    .all();
-  for (const { type, name } of made) db.exec(`DROP ${type} ${name}`);
-  return () => {
-    for (const { sql } of made) db.exec(sql);
-  };
-}
-
-/** Sets the counts that the triggers would have made. */
-function countDeliveries(db: Database): void {
-  db.exec(
-    `INSERT INTO delivery_counts SELECT destination, state, count(*) FROM deliveries WHERE resent_by IS NULL
-     GROUP BY destination, state`,
-  );
-  db.exec(
-    `UPDATE duplicate_count SET count = (SELECT coalesce(sum(duplicates), 0) FROM requests)
-       + (SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL)`,
-  );
-}
-
-/** The store itself indexes the words, as only it knows the form of the search index. */
-function indexWords(path: string): void {
-  const db = openDatabase({ path });
-  const { indexAlerts } = createSearching(createContext({ db, newId: createIdSource(Date.now), now: Date.now }));
-  const index = db.transaction(() => indexAlerts(indexedAtOnce));
-  while (index.immediate() === indexedAtOnce);
-  db.close();
-}
-
 function main([count = "1000000", option, folder]: string[]): void {
   const alerts = Number(count);
   if (!(alerts >= 1) || option !== "--keep" || folder === undefined) {
@@ -315,15 +247,9 @@ function main([count = "1000000", option, folder]: string[]): void {
   }
   const path = join(resolve(folder), "tocsin.db");
   if (existsSync(path)) throw new Error(`${path} is there already; name another folder`);
-  const startedAt = performance.now();
-  const seconds = () => ((performance.now() - startedAt) / 1000).toFixed(0);
-  const log = writeStoredLog({
-    path,
-    alerts,
-    onProgress: (done) => done % 100_000 < 6_000 && console.error(`${done} alerts, ${seconds()} s`),
-  });
-  console.error(`${log.alerts} alerts in ${log.requests} requests, ${log.deliveries} deliveries, ${seconds()} s`);
+  const { requests, deliveries } = writeStoredLog({ path, alerts });
+  const seconds = (performance.now() / 1000).toFixed(0);
+  console.error(`${alerts} alerts in ${requests} requests, ${deliveries} deliveries, ${seconds} s`);
 }
 
-if (process.argv[1] !== undefined && import.meta.url === new URL(`file://${resolve(process.argv[1])}`).href)
-  main(process.argv.slice(2));
+if (import.meta.filename === resolve(process.argv[1] ?? "")) main(process.argv.slice(2));
