@@ -656,14 +656,14 @@ const ofTheRooms = [
   },
   {
     name: "remembers a notice that was not written",
-    file: "src/watch/runner.ts",
-    from: "    await this.#deps.notify(facts, { name: this.rules.name, state: memory });\n    this.#memory = memory;",
-    to: "    this.#memory = memory;\n    await this.#deps.notify(facts, { name: this.rules.name, state: memory });",
+    file: "src/watch/watch.ts",
+    from: "    await this.#deps.notify(facts, { name: this.name, state: memory });\n    this.memory = memory;",
+    to: "    this.memory = memory;\n    await this.#deps.notify(facts, { name: this.name, state: memory });",
     tests: ["test/watch/watch.test.ts"],
   },
   {
     name: "sends a notice that is muted",
-    file: "src/watch/runner.ts",
+    file: "src/watch/watch.ts",
     from: "if (muted !== undefined && findMuteOf(facts, this.#deps.activeMutes?.() ?? [])) return this.keep(muted);",
     to: "",
     tests: ["test/watch/watch.test.ts"],

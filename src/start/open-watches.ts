@@ -12,15 +12,15 @@ import { mostReceiptKeys, writeMuteReceipt } from "../rendering/mute-receipt.ts"
 import { isFull } from "../store/postgres/store-error.ts";
 import type { UpstreamClientOptions } from "../upstream/requester.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
-import type { ConfigurationWatchDeps } from "../watch/configuration.ts";
-import type { DiskSight } from "../watch/disk.ts";
+import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
+import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
+import { openHeartbeatWatch } from "../watch/heartbeat.ts";
 import { openMuteReceipts } from "../watch/mute-receipts.ts";
-import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
+import { type HookSight, RefusalWatch } from "../watch/refusals.ts";
 import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
-import { openShapeWatch } from "../watch/shapes.ts";
-import { watches } from "../watch/watch.ts";
+import { ShapeWatch } from "../watch/shapes.ts";
 import type { Common } from "./relaying.ts";
 
 export interface WatchesDeps extends Common {
@@ -63,11 +63,11 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
     if (watch !== undefined) gaps.set(source, watch);
   }
-  const shapes = await openShapeWatch({
+  const shapes = await new ShapeWatch({
     ...deps,
     routes: rules.routes,
     readBy: JSON.stringify([config.mapping, config.sources.map(({ name, mapping }) => [name, mapping])]),
-  });
+  }).open();
   /** A source is another sender: the account of the environment says nothing about it. */
   const describeAccount = (source?: string) => {
     const sender = accounts.get(senders.includes(source) ? source : undefined);
@@ -76,32 +76,32 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   const silence =
     config.silence.length === 0
       ? undefined
-      : await (await import("../watch/silence.ts")).openSilenceWatch({
+      : await new (await import("../watch/silence.ts")).SilenceWatch({
           ...deps,
           rules: config.silence,
           sources: config.sources.map(({ name }) => name),
           activeMutes,
           describeAccount,
-        });
+        }).open();
   const canary =
     config.canary === undefined
       ? undefined
-      : await (await import("../watch/canary.ts")).openCanary({
+      : await new (await import("../watch/canary.ts")).Canary({
           ...deps,
           schedule: config.canary,
           hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
           findSpoiling: (stop) => findSpoiling(config, deps, stop),
           findAlert: store.getAlert,
           activeMutes,
-        });
+        }).open();
   const checked = config.sources.filter(({ checks }) => checks.length > 0).map(({ name }) => name);
   const refusals =
     checked.length === 0
       ? undefined
-      : await openRefusalWatch({
+      : await new RefusalWatch({
           ...deps,
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
-        });
+        }).open();
   const receipts = await openMuteReceipts({
     ...deps,
     configured: rules.mutes.filter(({ isDisabled }) => !isDisabled),
@@ -110,7 +110,11 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
     mostKeys: mostReceiptKeys,
   });
   const given = { ...deps, activeMutes, lookAtDisk: () => lookAtDisk(config, store) };
-  const others = await Promise.all(watches.map((open) => open(config, given)));
+  const others = await Promise.all([
+    openDiskWatch(config, given),
+    openConfigurationWatch(config, given),
+    openHeartbeatWatch(config, given),
+  ]);
   const list = [...accounts.values(), refusals, ...gaps.values(), ...others].filter((watch) => watch !== undefined);
   const duties = [
     createRetention({ store, rules: retention, clock, log }),
@@ -175,7 +179,7 @@ export async function openAccountWatch(
   const { watch, server } = config;
   const access = accountAccess(config, source);
   if (access === undefined) return undefined;
-  const { createAccountWatch } = await import("../watch/account-watch.ts");
+  const { AccountWatch } = await import("../watch/account-watch.ts");
   const { findRelayAt } = await import("../upstream/prove-address.ts");
   // Two attempts are enough: the next look asks again.
   const service = await connect(access, deps, { retry: { attempts: 2 }, maxAnswerBytes: 1024 * 1024 });
@@ -185,7 +189,7 @@ export async function openAccountWatch(
     const relay = await findRelayAt(url, hookSecrets());
     return relay !== undefined && deps.isOwnRelay(relay).catch(() => false);
   }
-  return createAccountWatch(
+  return new AccountWatch(
     { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.store.kept, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${deps.publicUrl}/setup`, everyMs, putBack },
   );

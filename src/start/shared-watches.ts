@@ -108,7 +108,7 @@ export class SharedWatches {
   /** In the order in which people see them. Page, API, metrics and status all show these. */
   readonly watches = (): WatchView[] => (this.#own === undefined ? this.#shown.watches : this.#listOf(this.#own));
   readonly silence = (): SilenceView[] =>
-    this.#own === undefined ? this.#shown.silence : (this.#own.silence?.views() ?? []);
+    this.#own === undefined ? this.#shown.silence : (this.#own.silence?.view() ?? []);
   readonly canary = (): CanaryView | undefined =>
     this.#own === undefined ? this.#shown.canary : this.#own.canary?.view();
 
@@ -248,7 +248,7 @@ export class SharedWatches {
         });
         return reports.length === 0 ? undefined : { reports };
       },
-      shapes: mine.shapes.view,
+      shapes: () => mine.shapes.view(),
       hasOthers: () => {
         this.#noteRelays();
         return this.#deps.engine.membership.others().length > 0;
@@ -259,7 +259,7 @@ export class SharedWatches {
   #viewsOf(watches: Watches): Omit<Shown, "at"> {
     return {
       watches: this.#listOf(watches),
-      silence: watches.silence?.views() ?? [],
+      silence: watches.silence?.view() ?? [],
       canary: watches.canary?.view(),
       askFor: this.#askedFor,
       accounts: [...watches.accounts].map(([source, account]) => ({ source, known: this.#knownOf(source, account) })),

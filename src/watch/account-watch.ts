@@ -26,8 +26,7 @@ import {
   toLook,
 } from "./judge-account.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import { Watch } from "./runner.ts";
-import type { WatchDeps, WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps } from "./watch.ts";
 
 export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   service: AccountService;
@@ -56,8 +55,6 @@ export interface AccountWatchOptions {
   putBack: boolean;
 }
 
-export type AccountWatch = ReturnType<typeof createAccountWatch>;
-
 /** The longest time to the look that confirms a finding. A running setup first looks like somebody else's change. */
 const longestConfirmMs = 10_000;
 /** How often a service that does not show the account is asked, until people have a notice. */
@@ -80,34 +77,10 @@ interface Seen {
 }
 
 /** Sends a notice when the service's account differs from what setup registered, in two looks in a row. */
-export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions) {
-  const rules = new AccountRules(deps, options);
-  const watch = new Watch(rules, { ...deps, publicUrl: options.pageUrl });
-  return {
-    view: () => watch.view(),
-    async run(stop: AbortSignal): Promise<void> {
-      // Looks at once after setup: people look at the page next.
-      const unfollow = deps.registration.follow(watch.wake);
-      await watch.run(stop).finally(unfollow);
-    },
-    known: () => rules.known(),
-    /** Looks at once, after another relay has put the outputs back. */
-    wake: watch.wake,
-    /** @throws AppError as `planPutBack` and the calls of the service do. `conflict` without a public address. */
-    async putBack() {
-      const done = await rules.putBack();
-      watch.wake();
-      return done;
-    },
-  };
-}
-
-class AccountRules implements WatchRules<Memory> {
+export class AccountWatch extends Watch<Memory> {
   readonly name: string;
-  readonly memory = memorySchema;
-  readonly empty: Memory = { told: {}, toldAt: {}, putBackAt: [] };
-  readonly #deps: AccountWatchDeps;
-  readonly #options: AccountWatchOptions;
+  readonly schema = memorySchema;
+  memory: Memory = { told: {}, toldAt: {}, putBackAt: [] };
   readonly #names: AccountNames;
   readonly #findings: Findings<AccountFinding, Memory>;
   #streaks: Streaks = {};
@@ -117,9 +90,11 @@ class AccountRules implements WatchRules<Memory> {
   #isServiceTold = false;
   #stop?: AbortSignal;
 
-  constructor(deps: AccountWatchDeps, options: AccountWatchOptions) {
-    this.#deps = deps;
-    this.#options = options;
+  constructor(
+    private readonly deps: AccountWatchDeps,
+    private readonly options: AccountWatchOptions,
+  ) {
+    super({ ...deps, publicUrl: options.pageUrl });
     this.#names = accountNames(options.source);
     this.name = this.#names.watch;
     this.#findings = new Findings({
@@ -132,8 +107,14 @@ class AccountRules implements WatchRules<Memory> {
     });
   }
 
+  override async run(stop: AbortSignal): Promise<void> {
+    // Looks at once after setup: people look at the page next.
+    const unfollow = this.deps.registration.follow(this.wake);
+    await super.run(stop).finally(unfollow);
+  }
+
   readonly everyMs = (): number => {
-    const { everyMs } = this.#options;
+    const { everyMs } = this.options;
     const suspected = this.#findings.suspected();
     const isSoon = this.#hasPutBack || suspected.some((matter) => matter !== "key");
     this.#hasPutBack = false;
@@ -144,20 +125,20 @@ class AccountRules implements WatchRules<Memory> {
     const isBlind = this.#streaks.blind !== undefined && !this.#isServiceTold;
     const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
     // Relays that start together should not ask together. A confirming look still fits into the time.
-    return Math.round(mostMs * (0.75 + 0.15 * this.#deps.random()));
+    return Math.round(mostMs * (0.75 + 0.15 * this.deps.random()));
   };
 
-  async look(watch: Watch<Memory>, stop: AbortSignal): Promise<void> {
+  async look(stop: AbortSignal): Promise<void> {
     this.#stop = stop;
     const look = await this.#ask(stop);
     if (stop.aborted) return;
-    const now = this.#deps.clock.now();
-    const known = await this.#deps.registration.read();
+    const now = this.deps.clock.now();
+    const known = await this.deps.registration.read();
     const reading = look.kind === "answer" ? look.reading : undefined;
     const registered = reading ? await this.#adopt(reading, known) : known;
-    const target = await findTarget(reading?.webhookUrl, this.#placesOf(registered), this.#deps);
+    const target = await findTarget(reading?.webhookUrl, this.#placesOf(registered), this.deps);
     this.#streaks = countLook(this.#streaks, look, now);
-    const { memory } = watch;
+    const { memory } = this;
     const findings = judgeAccount({
       names: this.#names,
       look,
@@ -167,26 +148,26 @@ class AccountRules implements WatchRules<Memory> {
       target,
       fingerprint: (url) => hashText(url).slice(0, 22),
       mend: (byHand) => this.#describeMend(byHand, isSpent(memory, now)),
-      isLeft: this.#options.putBack && isSpent(memory, now),
+      isLeft: this.options.putBack && isSpent(memory, now),
       now,
     });
-    this.#last = { at: now, look, findings: findings.map((finding) => this.#standing(finding, memory)), registered };
+    this.#last = { at: now, look, findings: findings.map((finding) => this.#standing(finding)), registered };
     if (reading) this.#answer = toAnswer(reading, target, now);
     try {
-      await this.#findings.tell(findings, watch, now);
+      await this.#findings.tell(findings, this, now);
     } finally {
-      this.#isServiceTold = watch.memory.told.service !== undefined;
+      this.#isServiceTold = this.memory.told.service !== undefined;
     }
-    if (this.#options.putBack && reading) await this.#putBackUnasked(watch, { findings, registered, reading, now });
+    if (this.options.putBack && reading) await this.#putBackUnasked({ findings, registered, reading, now });
   }
 
   async #ask(signal: AbortSignal): Promise<Look> {
     try {
-      return readLook(await this.#deps.service.lookAtAccount({ signal }));
+      return readLook(await this.deps.service.lookAtAccount({ signal }));
     } catch (error) {
       const look = toLook(error);
       // Errors of a service may quote the account's address.
-      const secrets = this.#deps.hookSecrets().map((secret) => secret.reveal());
+      const secrets = this.deps.hookSecrets().map((secret) => secret.reveal());
       const hide = createRedactor(secrets, { leastLength: 1 });
       const clean = (text: string) => hide(text).replace(/\bhttps?:\/\/[^\s"'<>]+/gi, showAddress);
       return "why" in look ? { ...look, why: clean(look.why) } : look;
@@ -195,12 +176,12 @@ class AccountRules implements WatchRules<Memory> {
 
   /** An account that already sends here is registered: setup may have run on another machine. */
   async #adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
-    const { publicUrl } = this.#options;
+    const { publicUrl } = this.options;
     const isKnown = known !== undefined && known.webhookOff !== true;
     if (isKnown || publicUrl === undefined || reading.id === undefined || typeof reading.webhookUrl !== "string") {
       return known;
     }
-    const { hookSecrets, registration, clock, log } = this.#deps;
+    const { hookSecrets, registration, clock, log } = this.deps;
     if (targetOf(reading.webhookUrl, [publicUrl], hookSecrets()) !== "here") return known;
     const { id: accountId, messengerChannelId } = reading;
     const found = { accountId, publicUrl, messengerChannelId, at: clock.now() };
@@ -214,30 +195,32 @@ class AccountRules implements WatchRules<Memory> {
   }
 
   /** An earlier finding stays on the page until a look has a clear answer. */
-  #standing(finding: AccountFinding, { told }: Memory): AccountFinding {
+  #standing(finding: AccountFinding): AccountFinding {
     const before = this.#last?.findings.find(({ matter }) => matter === finding.matter);
     const isStanding = finding.verdict === "unknown" && before?.verdict === "bad";
-    return isStanding && told[finding.matter] !== undefined ? before : finding;
+    return isStanding && this.memory.told[finding.matter] !== undefined ? before : finding;
   }
 
   /** Saves the attempt before the call, so a restart makes no further one. */
-  async #putBackUnasked(
-    watch: Watch<Memory>,
-    found: { findings: AccountFinding[]; registered?: Registration; reading: AccountReading; now: number },
-  ): Promise<void> {
+  async #putBackUnasked(found: {
+    findings: AccountFinding[];
+    registered?: Registration;
+    reading: AccountReading;
+    now: number;
+  }): Promise<void> {
     const { findings, registered, reading, now } = found;
-    const { memory } = watch;
+    const { memory } = this;
     // People need a notice first. An address where this relay answers may be meant: a person decides.
     const isTold = ({ matter, verdict, mark, isMild }: AccountFinding) =>
       isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory.told[matter], mark);
     if (!findings.some(isTold) || isSpent(memory, now)) return;
-    const { service, log } = this.#deps;
+    const { service, log } = this.deps;
     const hook = this.#hookOf(registered);
     const isKept = findings.some(({ matter, isMild }) => matter === "webhook" && isMild);
     const isHere = (url: string) => isKept || hook.isHere(url);
     const change = planPutBack(reading, registered, { ...hook, isHere }, this.#names);
     if (change === undefined) return;
-    await watch.keep({ ...memory, putBackAt: [...ofLastDay(memory.putBackAt, now), now] });
+    await this.keep({ ...memory, putBackAt: [...ofLastDay(memory.putBackAt, now), now] });
     try {
       await changeOutputs(service, change, { isHere: hook.isHere, signal: this.#stop });
       log.warn("account.put_back", { outputs: Object.keys(change) });
@@ -247,24 +230,26 @@ class AccountRules implements WatchRules<Memory> {
     this.#hasPutBack = true;
   }
 
+  /** @throws AppError as `planPutBack` and the calls of the service do. `conflict` without a public address. */
   async putBack(): Promise<"put-back" | "unchanged"> {
-    const { service, registration } = this.#deps;
+    const { service, registration } = this.deps;
     const signal = this.#stop;
     const reading = await service.lookAtAccount({ signal });
     const registered = await registration.read();
     const hook = this.#hookOf(registered);
     const change = planPutBack(reading, registered, hook, this.#names);
     if (change !== undefined) await changeOutputs(service, change, { isHere: hook.isHere, signal });
+    this.wake();
     return change === undefined ? "unchanged" : "put-back";
   }
 
   #placesOf(registered: Registration | undefined) {
-    return [this.#options.publicUrl, registered?.publicUrl];
+    return [this.options.publicUrl, registered?.publicUrl];
   }
 
   #hookOf(registered: Registration | undefined) {
-    const { hookSecrets } = this.#deps;
-    const place = this.#options.publicUrl ?? registered?.publicUrl;
+    const { hookSecrets } = this.deps;
+    const place = this.options.publicUrl ?? registered?.publicUrl;
     const [secret] = hookSecrets();
     if (place === undefined || secret === undefined) {
       throw new AppError("conflict", "PUBLIC_URL is not set, so there is no address that the account could send to.", {
@@ -276,7 +261,7 @@ class AccountRules implements WatchRules<Memory> {
   }
 
   #describeMend(byHand: string, isGivenUp: boolean): string {
-    if (!this.#options.putBack) return byHand;
+    if (!this.options.putBack) return byHand;
     return isGivenUp
       ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`
       : "Tocsin puts it back now.";
@@ -292,7 +277,7 @@ class AccountRules implements WatchRules<Memory> {
     const account = this.#answer?.name;
     return {
       key: `${watch}:${matter}`,
-      link: this.#options.pageUrl,
+      link: this.options.pageUrl,
       title: source === undefined ? title : `${source}: ${title}`,
       text: `${text}${isWorse ? joined : ""}${last}`.trim() || undefined,
       severity: isWorse ? severity : "info",

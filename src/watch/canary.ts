@@ -11,8 +11,7 @@ import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/
 import { isTimeout } from "../ground/net/time-limit.ts";
 import { readJson } from "../ground/text/read-json.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { Watch } from "./runner.ts";
-import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps } from "./watch.ts";
 
 export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
@@ -22,8 +21,6 @@ export interface CanaryDeps extends WatchDeps {
   findAlert(id: string): Promise<{ routedAt?: number; request?: { body: Uint8Array } } | undefined>;
   newId: NewId;
 }
-
-export type Canary = ShownDuty<CanaryView>;
 
 interface Failure {
   stage: CanaryStage;
@@ -58,43 +55,40 @@ const stateSchema = z.object({
 type State = z.infer<typeof stateSchema>;
 
 /** Sends a marked test alert on the whole real way, from name and TLS to routing. Mostly no destination gets it. */
-export async function openCanary(deps: CanaryDeps): Promise<Canary> {
-  const rules = new CanaryRules(deps);
-  const watch = await Watch.open(rules, deps);
-  rules.begin(watch.memory);
-  return watch;
-}
-
-class CanaryRules implements WatchRules<State, CanaryView> {
+export class Canary extends Watch<State, CanaryView> {
   readonly name = "canary";
-  readonly memory = stateSchema;
-  readonly empty: State = {};
+  readonly schema = stateSchema;
+  memory: State = {};
   readonly #findNext: (after: number) => number;
   #nextAt = 0;
 
   constructor(private readonly deps: CanaryDeps) {
+    super(deps);
     this.#findNext = compileCanarySchedule(deps.schedule);
   }
 
   /** A canary that was due while the relay did not run is sent at the start. */
-  begin({ lastAt = 0, failing }: State): void {
+  override async open(): Promise<this> {
+    await super.open();
+    const { lastAt = 0, failing } = this.memory;
     const now = this.deps.clock.now();
     const nextAt = Math.max(now + firstAfterMs, this.#findNext(Math.min(lastAt, now)));
     this.#nextAt = failing === undefined ? nextAt : Math.min(nextAt, now + failingEveryMs);
+    return this;
   }
 
   readonly everyMs = () => Math.min(longestSleepMs, this.#nextAt - this.deps.clock.now());
 
-  async look(watch: Watch<State, CanaryView>, stop: AbortSignal): Promise<void> {
+  async look(stop: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     // Only a clock that was set back makes `#nextAt` later than this.
     this.#nextAt = Math.min(this.#nextAt, this.#findNext(clock.now()));
     if (clock.now() < this.#nextAt) return;
     let isWell = false;
     try {
-      const failure = await this.#fly(watch.memory, stop);
+      const failure = await this.#fly(stop);
       if (stop.aborted) return;
-      await this.#tell(watch, failure);
+      await this.#tell(failure);
       isWell = failure === undefined;
     } finally {
       const now = clock.now();
@@ -103,34 +97,35 @@ class CanaryRules implements WatchRules<State, CanaryView> {
   }
 
   /** A failure counts when a second try fails too. */
-  async #fly({ failing }: State, stop: AbortSignal): Promise<Failure | undefined> {
+  async #fly(stop: AbortSignal): Promise<Failure | undefined> {
     const failure = await fly(this.deps, stop);
-    if (failure === undefined || failing !== undefined) return failure;
+    if (failure === undefined || this.memory.failing !== undefined) return failure;
     this.deps.log.warn("canary.failed", { ...failure });
     await this.deps.clock.sleep(againAfterMs, stop);
     return stop.aborted ? failure : fly(this.deps, stop);
   }
 
-  async #tell(watch: Watch<State, CanaryView>, failure: Failure | undefined): Promise<void> {
+  async #tell(failure: Failure | undefined): Promise<void> {
     const { clock, log } = this.deps;
     const now = clock.now();
-    const { failing } = watch.memory;
+    const { failing } = this.memory;
     const isTold = failing?.toldAt !== undefined;
     if (failure === undefined) {
       const facts = failing && isTold ? writeBetter(this.deps, failing.stage, now - failing.since) : undefined;
       const works = { lastAt: now, lastOkAt: now };
-      await watch.tell(facts, works, works);
+      await this.tell(facts, works, works);
       if (failing !== undefined) log.info("canary.works", { failedForMs: now - failing.since });
       return;
     }
     const fails = { ...failing, since: failing?.since ?? now, ...failure };
-    const muted = { ...watch.memory, lastAt: now, failing: fails };
-    if (isTold) await watch.keep(muted);
-    else await watch.tell(writeWorse(this.deps, failure), { ...muted, failing: { ...fails, toldAt: now } }, muted);
+    const muted = { ...this.memory, lastAt: now, failing: fails };
+    if (isTold) await this.keep(muted);
+    else await this.tell(writeWorse(this.deps, failure), { ...muted, failing: { ...fails, toldAt: now } }, muted);
     log.error("canary.fails", { ...failure });
   }
 
-  view({ failing, lastAt, lastOkAt }: State): CanaryView {
+  view(): CanaryView {
+    const { failing, lastAt, lastOkAt } = this.memory;
     return {
       schedule: describeCanarySchedule(this.deps.schedule),
       state: failing !== undefined ? "fails" : lastOkAt !== undefined ? "works" : "waiting",

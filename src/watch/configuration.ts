@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { SystemView, WatchView } from "../contract/operations.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { Watch } from "./runner.ts";
-import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps } from "./watch.ts";
 
 export interface ConfigurationWatchDeps extends WatchDeps {
   configuration(): SystemView["configuration"];
@@ -25,18 +24,19 @@ export async function openConfigurationWatch(
   { configFile }: { configFile?: string },
   deps: ConfigurationWatchDeps,
 ): Promise<ShownDuty | undefined> {
-  return configFile === undefined ? undefined : Watch.open(new ConfigurationRules(deps), deps);
+  return configFile === undefined ? undefined : new ConfigurationWatch(deps).open();
 }
 
-class ConfigurationRules implements WatchRules<Told> {
+class ConfigurationWatch extends Watch<Told> {
   readonly name = "configuration";
-  readonly memory = z.union([toldSchema, formerSchema]);
-  readonly empty = { told: {}, toldAt: {} };
-  readonly everyMs = 2_000;
+  readonly schema = z.union([toldSchema, formerSchema]);
+  memory: Told = { told: {}, toldAt: {} };
+  readonly everyMs = () => 2_000;
   readonly #findings: Findings<Finding, Told>;
   #looksWithout = 0;
 
   constructor(private readonly deps: ConfigurationWatchDeps) {
+    super(deps);
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: Number.POSITIVE_INFINITY,
@@ -44,8 +44,8 @@ class ConfigurationRules implements WatchRules<Told> {
     });
   }
 
-  look(watch: Watch<Told>): Promise<void> {
-    return this.#findings.tell([this.#judge()], watch, this.deps.clock.now());
+  look(): Promise<void> {
+    return this.#findings.tell([this.#judge()], this, this.deps.clock.now());
   }
 
   #judge(): Finding {

@@ -4,8 +4,7 @@ import { type OwnWords, ownFacts } from "../core/own-facts.ts";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
-import { Watch } from "./runner.ts";
-import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps } from "./watch.ts";
 
 export interface DiskSight {
   full: boolean;
@@ -77,14 +76,14 @@ export function openDiskWatch(
   deps: DiskWatchDeps,
 ): Promise<ShownDuty> {
   const whose = databaseUrl === undefined ? "own" : "server";
-  return Watch.open(new DiskRules({ ...deps, whose, hasSpool: spool !== undefined }), deps);
+  return new DiskWatch({ ...deps, whose, hasSpool: spool !== undefined }).open();
 }
 
-class DiskRules implements WatchRules<State> {
+class DiskWatch extends Watch<State> {
   readonly name = "disk";
-  readonly memory = stateSchema;
-  readonly empty: State = { level: "room", isEndTold: false };
-  readonly everyMs = 15_000;
+  readonly schema = stateSchema;
+  memory: State = { level: "room", isEndTold: false };
+  readonly everyMs = () => 15_000;
   #seen?: { sight: DiskSight; at: number };
   #betterSince?: number;
   #full: State["full"];
@@ -92,57 +91,59 @@ class DiskRules implements WatchRules<State> {
   #savedAt: number;
 
   constructor(private readonly deps: DiskWatchDeps & Place) {
+    super(deps);
     this.#counted = deps.countStoreRefused();
     this.#savedAt = deps.clock.now();
   }
 
-  async look(watch: Watch<State>): Promise<void> {
+  async look(): Promise<void> {
     const sight = await this.deps.lookAtDisk();
     const now = this.deps.clock.now();
     this.#seen = { sight, at: now };
-    const state = { ...watch.memory, full: this.#countFull(watch.memory.full, sight.full, now) };
+    const state = { ...this.memory, full: this.#countFull(sight.full, now) };
     const worse = judgeLevel(sight, 1);
     if (rankOf(worse) > rankOf(state.level)) {
       this.#betterSince = undefined;
       const severity = worse === "low" ? "warning" : "critical";
       const said = { ...describeWorse(this.deps, worse, sight, state), severity, status: "firing" } as const;
-      return this.#keep(watch, { ...state, level: worse, isEndTold: false }, said);
+      return this.#keep({ ...state, level: worse, isEndTold: false }, said);
     }
     const better = judgeLevel(sight, 1.2);
     const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);
     this.#betterSince = isBetter ? (this.#betterSince ?? now) : undefined;
     if (this.#betterSince === undefined || now - this.#betterSince < isOverAfterMs) {
-      if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(watch, state);
+      if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(state);
       return;
     }
     const { full, ...rest } = state;
     const isEndTold = better !== "room" && (state.isEndTold || full !== undefined);
     const hasRoom = better === "room" && !state.isEndTold ? writeRoom(this.deps, sight) : undefined;
     const over = full && writeAccepting(this.deps, full, this.#betterSince, sight, better);
-    await this.#keep(watch, { ...rest, level: better, isEndTold }, over ?? hasRoom);
+    await this.#keep({ ...rest, level: better, isEndTold }, over ?? hasRoom);
     this.#betterSince = undefined;
     this.#full = undefined;
   }
 
   /** The look that first finds the disk full also counts the refusals just before it. */
-  #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
+  #countFull(isFull: boolean, now: number): State["full"] {
     const count = this.deps.countStoreRefused();
     const refused = count - this.#counted;
     this.#counted = count;
-    const before = this.#full ?? saved;
+    const before = this.#full ?? this.memory.full;
     if (isFull || before !== undefined)
       this.#full = { since: before?.since ?? now, refused: (before?.refused ?? 0) + refused };
     return this.#full;
   }
 
-  async #keep(watch: Watch<State>, state: State, said?: Said): Promise<void> {
+  async #keep(state: State, said?: Said): Promise<void> {
     const { publicUrl, clock, log } = this.deps;
-    await watch.tell(said && ownFacts({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
+    await this.tell(said && ownFacts({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
     if (said !== undefined) log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
     this.#savedAt = clock.now();
   }
 
-  view({ level, full: saved }: State): WatchView {
+  view(): WatchView {
+    const { level, full: saved } = this.memory;
     const about = { name: this.name, lookedAt: this.#seen?.at, troubles: [] };
     if (this.#seen === undefined) return { ...about, verdict: "unknown", summary: "the disk was not looked at yet" };
     const { sight } = this.#seen;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Severity } from "../core/alert.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
-import type { Watch } from "./runner.ts";
+import type { Watch } from "./watch.ts";
 
 /** What one look says about one matter. Each matter has its own notices. */
 export interface Finding<Matter extends string = string> {
@@ -49,6 +49,10 @@ export interface FindingRules<Found extends Finding> {
   onTold?(due: DueNotice<Found>): void;
 }
 
+/** The notice that a second equal look would send, and the number of unclear looks since. */
+type Suspicion = { isWorse: boolean; mark: string; unclear: number };
+type TellingWatch<Memory> = Pick<Watch<Memory, unknown>, "memory" | "tell">;
+
 const dayMs = 24 * 60 * 60_000;
 const lastsMs = 10 * 60_000;
 /** After this many unclear looks in a row the next look comes at its usual time. */
@@ -66,8 +70,7 @@ export function ofLastDay(instants: readonly number[] | undefined, now: number):
  */
 export class Findings<Found extends Finding, Memory extends Told> {
   readonly #isNews: NonNullable<FindingRules<Found>["isNews"]>;
-  /** The notice that a second equal look would send, and the number of unclear looks since. */
-  #suspected = new Map<string, { isWorse: boolean; mark: string; unclear: number }>();
+  #suspected = new Map<string, Suspicion>();
   #lasting = new Map<string, { mark: string; since: number }>();
   readonly #hidden = new Map<string, number>();
 
@@ -80,7 +83,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
   }
 
   /** Rejects as the store does. No finding is then suspected, so the next look comes at its usual time. */
-  async tell(found: readonly Found[], watch: Watch<Memory>, now: number): Promise<void> {
+  async tell(found: readonly Found[], watch: TellingWatch<Memory>, now: number): Promise<void> {
     this.#countLasting(found, watch.memory, now);
     const before = this.#suspected;
     this.#suspected = new Map();
@@ -92,12 +95,7 @@ export class Findings<Found extends Finding, Memory extends Told> {
     }
   }
 
-  async #weigh(
-    finding: Found,
-    twin: { isWorse: boolean; mark: string; unclear: number } | undefined,
-    watch: Watch<Memory>,
-    now: number,
-  ): Promise<void> {
+  async #weigh(finding: Found, twin: Suspicion | undefined, watch: TellingWatch<Memory>, now: number): Promise<void> {
     const { matter, verdict, mark } = finding;
     const due = this.#plan(finding, watch.memory, now);
     if (due === undefined) {

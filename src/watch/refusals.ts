@@ -4,8 +4,7 @@ import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts
 import { countOf } from "../ground/text/count-of.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
-import { Watch } from "./runner.ts";
-import type { ShownDuty, WatchDeps, WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps } from "./watch.ts";
 
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
 
@@ -70,15 +69,11 @@ interface LockOut {
 }
 
 /** Sends a notice when a source accepts nobody any more: mostly its secret was changed at one end. */
-export function openRefusalWatch(deps: RefusalWatchDeps): Promise<ShownDuty> {
-  return Watch.open(new RefusalRules(deps), deps);
-}
-
-class RefusalRules implements WatchRules<Told> {
+export class RefusalWatch extends Watch<Told> {
   readonly name = "refusals";
-  readonly memory = z.union([toldSchema, formerSchema]);
-  readonly empty = { told: {}, toldAt: {} };
-  readonly everyMs = 15_000;
+  readonly schema = z.union([toldSchema, formerSchema]);
+  memory: Told = { told: {}, toldAt: {} };
+  readonly everyMs = () => 15_000;
   readonly #lockedOut = new Map<string, LockOut>();
   readonly #refused = new Map<string, HookSight["refused"]>();
   /** A stranger can cause refusals and stop. One notice a day is the limit, and one more for lasting refusals. */
@@ -86,6 +81,7 @@ class RefusalRules implements WatchRules<Told> {
   #lookedAt?: number;
 
   constructor(private readonly deps: RefusalWatchDeps) {
+    super(deps);
     this.#findings = new Findings({
       confirmations: 1,
       mostADay: 1,
@@ -97,11 +93,11 @@ class RefusalRules implements WatchRules<Told> {
     });
   }
 
-  async look(watch: Watch<Told>): Promise<void> {
+  async look(): Promise<void> {
     const now = this.deps.clock.now();
     this.#lookedAt = now;
     const found = [...this.deps.hooks()].map(([source, sight]) => this.#judge(source, sight, now));
-    await this.#findings.tell(found, watch, now);
+    await this.#findings.tell(found, this, now);
   }
 
   #judge(source: string, sight: HookSight, now: number): Finding {

@@ -10,9 +10,8 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace } from "./missing-places.ts";
-import { Watch } from "./runner.ts";
 import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
-import type { WatchDeps, WatchRules } from "./watch.ts";
+import { Watch, type WatchDeps } from "./watch.ts";
 
 export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to be described. */
@@ -22,8 +21,6 @@ export interface ShapeWatchDeps extends WatchDeps {
   /** Where facts are looked for, as text. When it has changed, the saved places no longer count. */
   readBy: string;
 }
-
-export type ShapeWatch = Awaited<ReturnType<typeof openShapeWatch>>;
 
 /** Counts of this time may be lost with the process. Reported news is not. */
 const saveEveryMs = 60_000;
@@ -37,28 +34,12 @@ const memorySchema = z.custom<{
 }>((saved) => Array.isArray((saved as { pending?: unknown } | undefined)?.pending));
 type Memory = z.infer<typeof memorySchema>;
 
-export async function openShapeWatch(deps: ShapeWatchDeps) {
-  const rules = new ShapeRules(deps);
-  const watch = await Watch.open(rules, deps);
-  rules.begin(watch.memory);
-  return {
-    /** Notes the alerts of one request. Never throws, and waits for nothing. */
-    note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void {
-      if (rules.note(alerts, receivedAt, hook)) watch.wake();
-    },
-    view: () => watch.view(),
-    async run(stop: AbortSignal): Promise<void> {
-      await watch.run(stop);
-      await rules.save(watch).catch(logFailure(deps.log, "shapes.unsaved"));
-    },
-  };
-}
-
-class ShapeRules implements WatchRules<Memory, ShapesView> {
+/** Sends a notice when alerts of a known kind lack places that facts or routes read, or say an unknown severity. */
+export class ShapeWatch extends Watch<Memory, ShapesView> {
   readonly name = "shapes";
-  readonly memory = memorySchema;
-  readonly empty: Memory = { readBy: "", pending: [] };
-  readonly everyMs = 2_000;
+  readonly schema = memorySchema;
+  memory: Memory = { readBy: "", pending: [] };
+  readonly everyMs = () => 2_000;
   readonly #readers: Readers;
   #catalogue: ShapeCatalogue;
   #pending: AlertFacts[] = [];
@@ -66,6 +47,7 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
   #isDirty = false;
 
   constructor(private readonly deps: ShapeWatchDeps) {
+    super(deps);
     this.#readers = listReaders(deps.routes);
     this.#catalogue = this.#openCatalogue();
     this.#savedAt = deps.clock.now();
@@ -80,24 +62,32 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
     });
   }
 
-  begin({ catalogue, readBy, pending }: Memory): void {
+  override async open(): Promise<this> {
+    await super.open();
+    const { catalogue, readBy, pending } = this.memory;
     try {
       this.#catalogue = this.#openCatalogue(catalogue, readBy);
       this.#pending = pending;
     } catch (error) {
       logFailure(this.deps.log, "shapes.not_loaded")(error);
     }
+    return this;
   }
 
-  note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): boolean {
+  override async run(stop: AbortSignal): Promise<void> {
+    await super.run(stop);
+    await this.#save().catch(logFailure(this.deps.log, "shapes.unsaved"));
+  }
+
+  /** Notes the alerts of one request. Never throws, and waits for nothing. */
+  note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void {
     this.#isDirty = true;
     try {
       const news = this.#catalogue.note(alerts, receivedAt, hook);
       for (const one of news) this.#write(one);
-      return news.length > 0;
+      if (news.length > 0) this.wake();
     } catch (error) {
       logFailure(this.deps.log, "shapes.failed")(error);
-      return false;
     }
   }
 
@@ -111,20 +101,20 @@ class ShapeRules implements WatchRules<Memory, ShapesView> {
     if (this.#pending.length < maxPending) this.#pending = [...this.#pending, facts];
   }
 
-  async look(watch: Watch<Memory, ShapesView>): Promise<void> {
+  async look(): Promise<void> {
     for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
-      await watch.tell(next, this.#toMemory(this.#pending.slice(1)));
+      await this.tell(next, this.#toMemory(this.#pending.slice(1)));
       this.#pending = this.#pending.slice(1);
     }
-    if (Math.abs(this.deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);
+    if (Math.abs(this.deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.#save();
   }
 
-  async save(watch: Watch<Memory, ShapesView>): Promise<void> {
+  async #save(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
     this.#savedAt = this.deps.clock.now();
     try {
-      await watch.keep(this.#toMemory(this.#pending));
+      await this.keep(this.#toMemory(this.#pending));
     } catch (error) {
       this.#isDirty = true;
       throw error;

@@ -1,17 +1,16 @@
 import { z } from "zod";
 import type { SilenceView } from "../contract/operations.ts";
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import { logFailure } from "../core/log.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import { type Decision, type Mute, routesThatTook, type SilenceRule } from "../core/rules.ts";
-import { errorText } from "../ground/text/error-text.ts";
-import { findMuteOf, Watch } from "./runner.ts";
 import { type Arrival, SilenceBook, type SilenceNews, type SilenceState, silenceSchema } from "./silence-book.ts";
 import { writeSilenceNotice } from "./silence-notice.ts";
 import { slotMs, slotsKept } from "./slot-ring.ts";
 import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
-import type { WatchDeps, WatchRules } from "./watch.ts";
+import { findMuteOf, Watch, type WatchDeps } from "./watch.ts";
 
 export interface SilenceDeps extends WatchDeps {
   /** At least one. Each key once. */
@@ -30,8 +29,6 @@ interface JudgedAlert extends Omit<Arrival, "routes"> {
   origin: AlertOrigin;
   decisions: Decision[];
 }
-
-export type SilenceWatch = Awaited<ReturnType<typeof openSilenceWatch>>;
 
 const arrivalsName = "silence:arrivals";
 /** Arrivals that a kill loses count as time in which the relay did not run. */
@@ -54,28 +51,11 @@ const memorySchema = silenceSchema.extend({
 type Memory = z.infer<typeof memorySchema>;
 
 /** Sends notices when expected alerts stop and when they come again. `silence-book.ts` decides when. */
-export async function openSilenceWatch(deps: SilenceDeps) {
-  const rules = new SilenceRules(deps);
-  const watch = await Watch.open(rules, deps);
-  await rules.begin(watch.memory);
-  return {
-    /** Notes an alert after routing. Costs a few comparisons. The same alert may be noted twice. */
-    note(alert: JudgedAlert): void {
-      if (rules.note(alert)) watch.wake();
-    },
-    views: () => watch.view(),
-    async run(stop: AbortSignal): Promise<void> {
-      if (await rules.learn(stop)) await watch.run(stop);
-      await rules.end();
-    },
-  };
-}
-
-class SilenceRules implements WatchRules<Memory, SilenceView[]> {
+export class SilenceWatch extends Watch<Memory, SilenceView[]> {
   readonly name = "silence";
-  readonly memory = memorySchema;
-  readonly empty: Memory = { aways: [], watches: {} };
-  readonly everyMs = 30_000;
+  readonly schema = memorySchema;
+  memory: Memory = { aways: [], watches: {} };
+  readonly everyMs = () => 30_000;
   readonly #sources: ReadonlySet<string>;
   readonly #watchesRoutes: boolean;
   #book: SilenceBook;
@@ -87,39 +67,39 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
   #oldestUnroutedAt?: number;
 
   constructor(private readonly deps: SilenceDeps) {
+    super(deps);
     this.#sources = new Set(deps.sources);
     this.#watchesRoutes = deps.rules.some(({ of }) => of === "route");
     this.#arrivalsSavedAt = deps.clock.now();
     this.#book = new SilenceBook(deps.rules, {}, deps.clock.now(), this.#sources);
   }
 
-  async begin(state: Memory): Promise<void> {
+  override async open(): Promise<this> {
+    await super.open();
     const { rules, store, clock } = this.deps;
+    const state = this.memory;
     const arrivals = await store.loadWatchState(arrivalsName);
     this.#book = new SilenceBook(rules, { state, arrivals }, clock.now(), this.#sources);
     this.#readTo = state.readTo;
     this.#isReading = this.#book.unknown.length > 0;
+    return this;
   }
 
-  note({ id, origin, receivedAt, source, decisions }: JudgedAlert): boolean {
+  /** Notes an alert after routing. Costs a few comparisons. The same alert may be noted twice. */
+  note({ id, origin, receivedAt, source, decisions }: JudgedAlert): void {
     const routes = this.#watchesRoutes ? routesThatTook(decisions) : [];
-    return origin === "hook" && this.#book.note({ id, receivedAt, source, routes });
+    if (origin === "hook" && this.#book.note({ id, receivedAt, source, routes })) this.wake();
   }
 
-  /** A new watch learns from the earlier alerts in the log. False: it was stopped meanwhile and saves nothing. */
-  async learn(stop: AbortSignal): Promise<boolean> {
-    if (!this.#isReading) return true;
-    try {
-      await this.#readLog(stop);
-    } catch (error) {
-      this.deps.log.error("silence.log_unread", { error: errorText(error) });
+  /** A new watch learns from the earlier alerts in the log first. When it is stopped meanwhile, it saves nothing. */
+  override async run(stop: AbortSignal): Promise<void> {
+    if (this.#isReading) {
+      await this.#readLog(stop).catch(logFailure(this.deps.log, "silence.log_unread"));
+      if (stop.aborted) return;
+      this.#isReading = false;
     }
-    this.#isReading = stop.aborted;
-    return !this.#isReading;
-  }
-
-  async end(): Promise<void> {
-    if (!this.#isReading) await this.#saveArrivals().catch(() => {});
+    await super.run(stop);
+    await this.#saveArrivals().catch(() => {});
   }
 
   async #readLog(stop: AbortSignal): Promise<void> {
@@ -164,7 +144,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     return this.#readTo === undefined ? this.#book.save() : { ...this.#book.save(), readTo: this.#readTo };
   }
 
-  async look(watch: Watch<Memory, SilenceView[]>, stop: AbortSignal): Promise<void> {
+  async look(stop: AbortSignal): Promise<void> {
     const { store, clock, isShared } = this.deps;
     const health = await store.health();
     // A sender that is refused for lack of room is not silent.
@@ -178,12 +158,12 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     }
     this.#looksBehind = 0;
     const takeBack = this.#book.pass(now);
-    await orElse(takeBack, watch.keep(this.#toMemory()));
-    for (const news of this.#book.news(this.#knownUntil(now))) await this.#tell(watch, news, now);
+    await orElse(takeBack, this.keep(this.#toMemory()));
+    for (const news of this.#book.news(this.#knownUntil(now))) await this.#tell(news, now);
     if (Math.abs(now - this.#arrivalsSavedAt) >= saveArrivalsEveryMs) await this.#saveArrivals();
   }
 
-  async #tell(watch: Watch<Memory, SilenceView[]>, news: SilenceNews, now: number): Promise<void> {
+  async #tell(news: SilenceNews, now: number): Promise<void> {
     const { says, state, lastedMs = state.quietMs } = news;
     const { rule, key } = state;
     const facts = writeSilenceNotice(news, this.#knownUntil(now), {
@@ -194,7 +174,7 @@ class SilenceRules implements WatchRules<Memory, SilenceView[]> {
     const isMuted = this.#findMute(rule, facts) !== undefined;
     if (isMuted && says === "silent") return;
     const untell = this.#book.told(news, now);
-    await orElse(untell, watch.tell(isMuted ? undefined : facts, this.#toMemory()));
+    await orElse(untell, this.tell(isMuted ? undefined : facts, this.#toMemory()));
     const event = says === "silent" ? "silence.began" : "silence.ended";
     this.deps.log.warn(event, { watch: key, quietMs: lastedMs, muted: isMuted });
   }

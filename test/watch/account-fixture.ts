@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../../src/core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../../src/core/ports/account.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { type AccountWatch, type AccountWatchOptions, createAccountWatch } from "../../src/watch/account-watch.ts";
+import { AccountWatch, type AccountWatchOptions } from "../../src/watch/account-watch.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createWatchWorld, minute, type WatchWorld } from "./watch-world.ts";
 
@@ -51,7 +51,7 @@ export async function startAccountWatch(
     },
   };
   const open: Parameters<typeof createWatchWorld<AccountWatch>>[0] = (deps) =>
-    createAccountWatch(
+    new AccountWatch(
       {
         ...deps,
         service,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { type Canary, openCanary } from "../../src/watch/canary.ts";
+import { Canary } from "../../src/watch/canary.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
@@ -50,14 +50,14 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
   const log: Log = { ...silentLog, info: note, warn: note, error: note };
   const world: WatchWorld<Canary> = await startWatchWorld(
     (deps) =>
-      openCanary({
+      new Canary({
         ...deps,
         schedule,
         hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
         findSpoiling: async () => way.spoiling,
         findAlert: async (id) => known.get(id),
         newId: () => newIdAt(clock.now()),
-      }),
+      }).open(),
     { startsAt, log },
   );
   const { clock } = world;

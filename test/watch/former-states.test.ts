@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openConfigurationWatch } from "../../src/watch/configuration.ts";
-import { openRefusalWatch } from "../../src/watch/refusals.ts";
+import { RefusalWatch } from "../../src/watch/refusals.ts";
 import type { Duty } from "../../src/watch/watch.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createShapeWorld } from "./shape-fixture.ts";
@@ -40,7 +40,7 @@ it("of version 0.1 say what people know of locked out sources", async () => {
     "told long ago": { toldAt: at - 48 * 60 * minute, isOver: true },
   };
   const { titles, again } = await runOn("refusals", former, (deps) =>
-    openRefusalWatch({ ...deps, hooks: afterFirstLook() }),
+    new RefusalWatch({ ...deps, hooks: afterFirstLook() }).open(),
   );
   expect(titles).toEqual([
     "The source opened lets its sender in again",

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
-import { type HookSight, openRefusalWatch } from "../../src/watch/refusals.ts";
+import { type HookSight, RefusalWatch } from "../../src/watch/refusals.ts";
 import { day, minute, second, startWatchWorld } from "./watch-world.ts";
 
 async function start() {
   let hook: HookSight = { refused: {} };
-  const world = await startWatchWorld((deps) => openRefusalWatch({ ...deps, hooks: () => new Map([["forge", hook]]) }));
+  const world = await startWatchWorld((deps) =>
+    new RefusalWatch({ ...deps, hooks: () => new Map([["forge", hook]]) }).open(),
+  );
   return {
     ...world,
     view: () => world.watch.view(),

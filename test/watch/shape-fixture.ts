@@ -7,7 +7,7 @@ import type { SeenShape } from "../../src/core/shape.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
 import { createShapeReader, type ShapeReader } from "../../src/intake/find/shape.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { openShapeWatch } from "../../src/watch/shapes.ts";
+import { ShapeWatch } from "../../src/watch/shapes.ts";
 import { route } from "../routing/sample.ts";
 import { runDuty } from "../support/run-duty.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -31,7 +31,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}) {
   const save = ({ state }: WatchState) => {
     saved = JSON.parse(JSON.stringify(state));
   };
-  const watch = await openShapeWatch({
+  const watch = await new ShapeWatch({
     store: { loadWatchState: async () => structuredClone(saved), saveWatchState: async (state) => save(state) },
     async notify(facts, state) {
       const error = options.refuse?.();
@@ -47,7 +47,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}) {
     publicUrl: "https://tocsin.example",
     clock,
     log: silentLog,
-  });
+  }).open();
   const world = {
     ...{ clock, watch, notices },
     /** What a restart finds. */

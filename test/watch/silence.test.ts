@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SilenceRule } from "../../src/core/rules.ts";
 import type { SqliteStore } from "../../src/store/sqlite/store.ts";
-import { openSilenceWatch, type SilenceDeps, type SilenceWatch } from "../../src/watch/silence.ts";
+import { type SilenceDeps, SilenceWatch } from "../../src/watch/silence.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt, type Scene } from "../conformance/store/scene.ts";
 import { createWatchWorld, day, hour, minute } from "./watch-world.ts";
@@ -15,7 +15,7 @@ interface Options extends Partial<Pick<SilenceDeps, "describeAccount" | "sources
 
 async function open({ rules = [hook], prepare, ...options }: Options = {}) {
   let present = rules;
-  const world = await createWatchWorld((deps) => openSilenceWatch({ ...deps, ...options, rules: present }));
+  const world = await createWatchWorld((deps) => new SilenceWatch({ ...deps, ...options, rules: present }).open());
   const { clock, scene } = world;
   await prepare?.(scene, clock.now());
   await world.start();
@@ -32,8 +32,8 @@ async function open({ rules = [hook], prepare, ...options }: Options = {}) {
       present = withRules;
       await world.restart(afterMs, how);
     },
-    views: () => world.watch.views(),
-    state: () => world.watch.views().map(({ state }) => state),
+    views: () => world.watch.view(),
+    state: () => world.watch.view().map(({ state }) => state),
   };
 }
 

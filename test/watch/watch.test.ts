@@ -3,31 +3,32 @@ import { z } from "zod";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownFacts } from "../../src/core/own-facts.ts";
-import { Watch } from "../../src/watch/runner.ts";
-import type { WatchRules } from "../../src/watch/watch.ts";
+import { Watch } from "../../src/watch/watch.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { minute, second, startWatchWorld } from "./watch-world.ts";
 
 /** A watch that tells each new height of the water once, and what it logs. Rules of a real one say the rest. */
-async function openRiver(changes: Partial<WatchRules<{ told: number }, number>> = {}) {
+async function openRiver(firstAfterMs = 0) {
   const river = { height: 0, looks: 0, failures: [] as unknown[] };
-  const rules: WatchRules<{ told: number }, number> = {
-    name: "river",
-    memory: z.object({ told: z.number() }),
-    empty: { told: 0 },
-    everyMs: minute,
-    async look(watch) {
+  class River extends Watch<{ told: number }, number> {
+    readonly name = "river";
+    readonly schema = z.object({ told: z.number() });
+    memory = { told: 0 };
+    readonly everyMs = () => minute;
+    override readonly firstAfterMs = firstAfterMs;
+
+    async look() {
       river.looks += 1;
-      if (river.height === watch.memory.told) return;
+      if (river.height === this.memory.told) return;
       const words = { key: "river", severity: "critical", status: "firing", link: "" } as const;
       const facts = river.height > 0 ? ownFacts({ title: `${river.height} m`, ...words }) : undefined;
-      await watch.tell(facts, { told: river.height }, { told: -1 });
-    },
-    view: ({ told }) => told,
-    ...changes,
-  };
+      await this.tell(facts, { told: river.height }, { told: -1 });
+    }
+
+    view = () => this.memory.told;
+  }
   const log = { ...silentLog, error: (event: string, fields?: object) => void river.failures.push([event, fields]) };
-  const world = await startWatchWorld((deps) => Watch.open(rules, deps), { log });
+  const world = await startWatchWorld((deps) => new River(deps).open(), { log });
   const rises = async (height: number) => {
     river.height = height;
     await world.clock.advance(minute);
@@ -36,7 +37,7 @@ async function openRiver(changes: Partial<WatchRules<{ told: number }, number>> 
 }
 
 it("a watch looks at its start and as often as its rules say, at once when it is woken, and no more when it ends", async () => {
-  const { world, river, clock } = await openRiver({ firstAfterMs: 10 * second });
+  const { world, river, clock } = await openRiver(10 * second);
   expect(river.looks).toBe(0);
   await clock.advance(10 * second);
   expect(river.looks).toBe(1);

@@ -5,8 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import { type Downtime, describeCrossings, type GapWindow, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
 import type { WatchStore } from "../../core/ports/watch.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { Watch } from "../runner.ts";
-import type { WatchDeps, WatchRules } from "../watch.ts";
+import { Watch, type WatchDeps } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
 import { GapCheck, type GapCheckDeps, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
@@ -19,8 +18,6 @@ export interface GapWatchDeps extends WatchDeps, Omit<GapCheckDeps, "memory" | "
   readOff(): Promise<{ isOff: boolean; at: number }>;
   random: Random;
 }
-
-export type GapWatch = Awaited<ReturnType<typeof openGapWatch>>;
 
 /** A sender that repeats failed alerts does so within minutes of a start. */
 const firstAfterMs = 5 * 60_000;
@@ -67,95 +64,96 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
     ...deps,
     memory: { known: await loadKnownRules(store, name), save: (known) => store.saveWatchState({ name, state: known }) },
   });
-  const rules = new GapRules(deps, checking, everyMs);
-  const watch = await Watch.open(rules, deps);
-  return {
-    /** The last look at all seven days. Absent: none was made since the start. */
-    report: () => rules.last,
-    /** Looks now, at the given time or at all records of the service. Sends no notice. */
-    check: (window: GapWindow) => rules.check(watch, window),
-    adopt(report: GapReport): void {
-      if (report.checkedAt > (rules.last?.checkedAt ?? 0)) rules.adopt(report);
-    },
-    view: () => watch.view(),
-    run: watch.run,
-  };
+  return new GapWatch(deps, checking, everyMs).open();
 }
 
-class GapRules implements WatchRules<GapState> {
+export class GapWatch extends Watch<GapState> {
   readonly name: string;
-  readonly memory = stateSchema;
-  readonly empty = empty;
-  readonly firstAfterMs: number;
+  readonly schema = stateSchema;
+  memory = empty;
+  override readonly firstAfterMs: number;
   /** Relays that start together should not ask together. */
   readonly everyMs: () => number;
-  last?: GapReport;
-  readonly #deps: GapWatchDeps;
-  readonly #checking: GapCheck;
+  #last?: GapReport;
   #lookedAt?: number;
   #failure?: string;
   #stop?: AbortSignal;
 
-  constructor(deps: GapWatchDeps, checking: GapCheck, everyMs: number) {
-    this.#deps = deps;
-    this.#checking = checking;
+  constructor(
+    private readonly deps: GapWatchDeps,
+    private readonly checking: GapCheck,
+    everyMs: number,
+  ) {
+    super(deps);
     this.name = gapNames(deps.source).state;
     this.firstAfterMs = Math.min(firstAfterMs, everyMs);
     this.everyMs = () => Math.round(everyMs * (0.8 + 0.2 * deps.random()));
   }
 
-  async look(watch: Watch<GapState>, stop: AbortSignal): Promise<void> {
+  /** The last look at all seven days. Absent: none was made since the start. */
+  report(): GapReport | undefined {
+    return this.#last;
+  }
+
+  async look(stop: AbortSignal): Promise<void> {
     this.#stop = stop;
-    const report = await this.check(watch, {}).catch((error: unknown) => {
-      this.#lookedAt = this.#deps.clock.now();
+    const report = await this.check({}).catch((error: unknown) => {
+      this.#lookedAt = this.deps.clock.now();
       this.#failure = error instanceof AppError ? error.message : "the log could not be read";
       throw error;
     });
-    await this.#tell(watch, report);
+    await this.#tell(report);
   }
 
-  async check(watch: Watch<GapState>, window: GapWindow): Promise<GapReport> {
-    await this.#noteOff(watch);
-    const offs = offsOf(watch.memory, this.#deps.clock.now());
-    const asked = { ...window, downtimes: this.#deps.downtimes(), offs, ends: endsOf(watch.memory) };
-    const report = await this.#checking.check(asked, this.#stop);
-    if (window.since === undefined && window.until === undefined) this.adopt(report);
+  /** Looks now, at the given time or at all records of the service. Sends no notice. */
+  async check(window: GapWindow): Promise<GapReport> {
+    await this.#noteOff();
+    const offs = offsOf(this.memory, this.deps.clock.now());
+    const asked = { ...window, downtimes: this.deps.downtimes(), offs, ends: endsOf(this.memory) };
+    const report = await this.checking.check(asked, this.#stop);
+    if (window.since === undefined && window.until === undefined) this.#keepReport(report);
     return report;
   }
 
+  /** Takes over a newer report of another relay. */
   adopt(report: GapReport): void {
-    this.last = report;
+    if (report.checkedAt > (this.#last?.checkedAt ?? 0)) this.#keepReport(report);
+  }
+
+  #keepReport(report: GapReport): void {
+    this.#last = report;
     this.#lookedAt = report.checkedAt;
     this.#failure = undefined;
   }
 
-  async #noteOff(watch: Watch<GapState>): Promise<void> {
-    const { memory } = watch;
-    const { isOff, at } = await this.#deps.readOff();
+  async #noteOff(): Promise<void> {
+    const { memory } = this;
+    const { isOff, at } = await this.deps.readOff();
     if (isOff === (memory.offAt !== undefined)) return;
     const fromAt = memory.offAt;
     const offs = fromAt === undefined || at <= fromAt ? memory.offs : [...memory.offs, { fromAt, toAt: at }];
-    const recent = offs.filter(({ toAt }) => toAt >= this.#deps.clock.now() - gapHistoryMs).slice(-mostOffs);
-    await watch.keep({ ...memory, offAt: isOff ? at : undefined, offs: recent });
+    const recent = offs.filter(({ toAt }) => toAt >= this.deps.clock.now() - gapHistoryMs).slice(-mostOffs);
+    await this.keep({ ...memory, offAt: isOff ? at : undefined, offs: recent });
   }
 
-  async #tell(watch: Watch<GapState>, report: GapReport): Promise<void> {
-    const { source, publicUrl, log } = this.#deps;
+  async #tell(report: GapReport): Promise<void> {
+    const { source, publicUrl, log } = this.deps;
     const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
-    const { news, memory } = planGapNews(report, watch.memory);
+    const { news, memory } = planGapNews(report, this.memory);
     for (const one of news) {
       const facts = writeGapNotice(one, report, { link: `${publicUrl}/gaps${query}`, source });
-      const told = { ...watch.memory, ...one.memory };
-      await watch.tell(facts, told, { ...told, toldAt: watch.memory.toldAt });
+      const told = { ...this.memory, ...one.memory };
+      await this.tell(facts, told, { ...told, toldAt: this.memory.toldAt });
       log.warn(one.says === "lost" ? "gaps.found" : `gaps.${one.says}`, { source, lost: one.missing.length });
     }
-    const rest = { ...watch.memory, ...memory, toldAt: watch.memory.toldAt };
-    if (JSON.stringify(rest) !== JSON.stringify(watch.memory)) await watch.keep(rest);
+    const rest = { ...this.memory, ...memory, toldAt: this.memory.toldAt };
+    if (JSON.stringify(rest) !== JSON.stringify(this.memory)) await this.keep(rest);
   }
 
-  view({ toldAt, open, offAt }: GapState): WatchView {
-    const { source, clock } = this.#deps;
-    const report = this.last;
+  view(): WatchView {
+    const { source, clock } = this.deps;
+    const { toldAt, open, offAt } = this.memory;
+    const report = this.#last;
     const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
       name: gapNames(source).watch,
       verdict,

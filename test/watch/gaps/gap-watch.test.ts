@@ -52,7 +52,10 @@ async function open({ subscriptions, fails, word = key, source: of }: Options = 
     const { downtimes } = ran;
     const given = { ...deps, service, downtimes, readOff: async () => off, random: () => 0.5, source: of };
     const watch = await openGapWatch(given, { everyMs: 15 * minute });
-    return { ...watch, run: async (stop) => void (await Promise.all([ran.run(stop), watch.run(stop)])) };
+    const run = watch.run.bind(watch);
+    return Object.assign(watch, {
+      run: async (stop: AbortSignal) => void (await Promise.all([ran.run(stop), run(stop)])),
+    });
   });
   const { clock, scene, told } = runner;
   const world = {
