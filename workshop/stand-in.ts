@@ -1,3 +1,4 @@
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
 
@@ -29,6 +30,17 @@ export async function freePort(): Promise<number> {
   const { port } = await listen(server);
   await closeServer(server);
   return port;
+}
+
+/** Answers with what `fetch` returns for each request. Rejects as the server does. */
+export async function openServer(
+  fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>,
+  { port, host, ...serverOptions }: { port?: number; host?: string; keepAliveTimeout?: number } = {},
+) {
+  const listener = getRequestListener((request, env) => fetch(request, env as HttpBindings));
+  const server = createServer(serverOptions, (request, response) => void listener(request, response));
+  const address = await listen(server, port, host);
+  return { ...address, close: () => closeServer(server) };
 }
 
 /** `undefined` for a longer body. */

@@ -21,16 +21,16 @@ const demoFlags = {
 };
 
 const sandboxFlags = {
-  port: whole("port to listen on; 0 takes any free one", { default: "4010" }),
+  port: whole("port to listen on; 0 takes any free one", { default: "4010", to: 65_535 }),
   host: text("address to listen on", { of: "address", default: "127.0.0.1" }),
   key: text("API key of its account; made up and printed when absent"),
   speed: reader(parseAmount)("how many times faster than the clock its market and its waiting run", {
     of: "x",
     default: "1",
   }),
-  storm: whole("fire this many alerts at once as soon as an output is set"),
+  storm: whole("fire this many alerts at once as soon as an output is set", { to: 100_000 }),
   data: text("folder that keeps its state over a restart; without it nothing is kept", { of: "dir" }),
-  metrics: whole("how many metrics its catalogue has", { default: "50000" }),
+  metrics: whole("how many metrics its catalogue has", { default: "50000", from: 100, to: 1_000_000 }),
   shape: choice(shapes, "form of its notifications (default: flat)"),
 };
 
@@ -78,8 +78,8 @@ async function loadWorkshop(name: keyof Workshop): Promise<Workshop> {
 }
 
 function parseAmount(text: string): number {
-  if (!/^\d{1,4}(\.\d{1,3})?$/.test(text) || Number(text) === 0) {
-    throw new Unreadable("give a number above 0, such as 20 or 0.5");
+  if (!/^\d{1,4}(\.\d{1,3})?$/.test(text) || Number(text) < 0.01 || Number(text) > 1_000) {
+    throw new Unreadable("give a number from 0.01 to 1000, such as 20 or 0.5");
   }
   return Number(text);
 }

@@ -330,7 +330,7 @@ describe("when the service or the configuration is not right", () => {
 
   it("says that the key has expired", async () => {
     const { setup, sandbox, fixture } = await startWorld();
-    await sandbox.setKey(sandbox.apiKey, fixture.now() - 1_000);
+    sandbox.accounts.setKey(sandbox.apiKey, fixture.now() - 1_000);
     const run = await setup();
     expect(run.status).toBe(1);
     expect(run.stderr).toContain("check ALERTING_API_KEY, and whether it has expired");

@@ -8,7 +8,7 @@ import { at, type InterfaceFixture, key, startInterface, textOf } from "./interf
 let api: InterfaceFixture;
 beforeAll(async () => {
   api = await startInterface();
-  await api.sandbox.createAccount({ accountName: "Other", key: "key-of-other", userNames: ["Eve"] });
+  api.sandbox.accounts.createAccount({ accountName: "Other", key: "key-of-other", userNames: ["Eve"] });
 });
 afterAll(() => api.sandbox.close());
 

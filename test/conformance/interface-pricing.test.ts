@@ -196,7 +196,7 @@ test("S63 an asset can be defined by hand with a symbol and a tokenMapping", asy
 
 test("S64 too many requests for a route and key are 429, and only for these", async () => {
   const limited = await startInterface({ requestsPerMinute: 3 });
-  await limited.sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
+  limited.sandbox.accounts.createAccount({ accountName: "Other", key: "key-of-other" });
   const { pricing } = limited;
   for (let request = 0; request < 3; request += 1) await pricing.listEquitySymbols();
   const limit = { code: "upstream_rate_limited", retryAfterMs: 60_000 };

@@ -25,7 +25,7 @@ it("the sandbox gives up on a receiver that never answers, also when memory was 
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
 
-  const post = createPost({ deliveryTimeoutMs: 200, telegramApiRoot: url });
+  const post = createPost({ telegramApiRoot: url }, 200);
   const notification = { output: "webhook", contentType: "text/plain", body: "x" } as Parameters<typeof post>[0];
   const answer = post(notification, url, new AbortController().signal);
   // A busy machine may take longer than that to ask at all.

@@ -99,7 +99,7 @@ export async function createGoldenWorld() {
     metricCount: 200,
   });
   undo.push(() => service.close());
-  await service.createAccount({ accountName: "Desk", key: "key-of-desk", expiresAt: now + 3 * 86_400_000 });
+  service.accounts.createAccount({ accountName: "Desk", key: "key-of-desk", expiresAt: now + 3 * 86_400_000 });
   const pager = createServer((_request, response) => void response.end());
   const { port: pagerPort } = await listen(pager);
   undo.push(() => pager.close());

@@ -238,7 +238,7 @@ async function play(world: DemoWorld, options: DemoFlags, stop: AbortSignal, con
   service.setShape("flat");
   if (options.storm !== undefined) {
     await wait(stormAfterMs);
-    if (!stop.aborted) service.storm(options.storm);
+    if (!stop.aborted) service.alarm.storm(options.storm);
   }
   for (let turn = 0; !stop.aborted; turn += 1) {
     await wait(nextAlertMs);

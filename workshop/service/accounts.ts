@@ -1,19 +1,43 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import type { Random } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { Catalogue } from "./catalogue.ts";
-import type { Market } from "./market.ts";
 import type { ServiceSandbox } from "./service.ts";
-import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.ts";
+import { conditionSchema, type SandboxAccount, severities, severitySchema, type WatchSubscription } from "./state.ts";
 
 /** Each start renews the first account's key for this long. */
-export const keyLifeMs = 90 * 24 * 3_600_000;
+const keyLifeMs = 90 * 24 * 3_600_000;
 
-export interface OutputChange {
-  /** Absent: unchanged. null: disabled. */
-  webhookUrl?: string | null;
-  messengerChannelId?: string | null;
-}
+/** Absent: unchanged. null: disabled. */
+export const outputsInput = z.object({
+  webhookUrl: z
+    .url({ protocol: /^https?$/, error: "must be an http or https URL, or null to disable the webhook" })
+    .nullable()
+    .optional(),
+  messengerChannelId: z
+    .string({ error: "must be a string that starts with -, or null to disable the channel" })
+    .regex(/^-./, { error: "must start with -" })
+    .nullable()
+    .optional(),
+});
+
+export const accountInput = z.strictObject({
+  accountName: z.string().min(1).optional(),
+  key: z.string().min(1),
+  /** Epoch milliseconds. Default 90 days from now. */
+  expiresAt: z.number().optional(),
+  userNames: z.array(z.string()).optional(),
+});
+
+/** Without an account: the first. */
+export const subscriptionInput = z.strictObject({
+  accountId: z.string().optional(),
+  userId: z.string().optional(),
+  metricKey: z.string(),
+  condition: conditionSchema,
+  severity: severitySchema.optional(),
+});
+type NewSubscription = z.infer<typeof subscriptionInput>;
 
 export interface Caller {
   account: SandboxAccount;
@@ -21,25 +45,9 @@ export interface Caller {
   expiresAt: number;
 }
 
-export interface NewAccount {
-  accountName: string;
-  key: string;
-  /** Epoch milliseconds. Default 90 days from now. */
-  expiresAt?: number;
-  userNames?: string[];
-}
-
-export interface NewSubscription {
-  accountId?: string;
-  userId?: string;
-  metricKey: string;
-  condition: WatchCondition;
-  severity?: WatchSubscription["severity"];
-}
-
 /** Accounts, their keys, users and subscriptions, in the sandbox's state. The caller saves the state. */
 export class Accounts {
-  constructor(private readonly sandbox: Pick<ServiceSandbox, "state" | "settings" | "catalogue">) {}
+  constructor(private readonly sandbox: ServiceSandbox) {}
 
   newId(prefix: string): string {
     const { now, random } = this.sandbox.settings;
@@ -65,16 +73,35 @@ export class Accounts {
     return undefined;
   }
 
-  createAccount({ accountName, key, expiresAt, userNames = ["Ada"] }: NewAccount): SandboxAccount {
+  /** Throws `AppError` "conflict" for the key of another account. */
+  createAccount(input: z.infer<typeof accountInput>): SandboxAccount {
     const at = this.sandbox.settings.now();
+    const { accountName = "Another account", key, expiresAt = at + keyLifeMs, userNames = ["Ada"] } = input;
+    if (this.findByKey(key) !== undefined) {
+      throw new AppError("conflict", "Another account has this key", { hint: "Give each account its own key" });
+    }
     const account: SandboxAccount = {
       ...{ id: this.newId("acc"), accountName, webhookUrl: null, messengerChannelId: null },
-      keys: [{ hash: hashKey(key), expiresAt: expiresAt ?? at + keyLifeMs }],
+      keys: [{ hash: hashKey(key), expiresAt }],
       users: userNames.map((name) => ({ id: this.newId("usr"), name, createdAt: at })),
       ...{ subscriptions: [], createdAt: at, updatedAt: at },
     };
     this.sandbox.state.accounts.push(account);
     return account;
+  }
+
+  /** Creates the first account if needed, and renews its key for its full life. */
+  settleFirst(): void {
+    const { apiKey: key, accounts } = this.sandbox.state;
+    if (accounts.length > 0) {
+      this.setKey(key, this.sandbox.settings.now() + keyLifeMs);
+      return;
+    }
+    const userNames = ["Ada", "Grace", "Edsger", "Barbara", "Alan"];
+    const { users } = this.createAccount({ accountName: "Sandbox", key, userNames });
+    for (const [index, plan] of planSubscriptions(this.sandbox).entries()) {
+      this.subscribe({ ...plan, userId: users[index % users.length]?.id });
+    }
   }
 
   /** Gives the account another key, or a known key another expiry. Default account: the first. */
@@ -84,7 +111,7 @@ export class Accounts {
     account.keys = [...account.keys.filter((known) => known.hash !== hash), { hash, expiresAt }];
   }
 
-  updateOutputs(account: SandboxAccount, { webhookUrl, messengerChannelId }: OutputChange): void {
+  updateOutputs(account: SandboxAccount, { webhookUrl, messengerChannelId }: z.infer<typeof outputsInput>): void {
     if (webhookUrl !== undefined) account.webhookUrl = webhookUrl;
     if (messengerChannelId !== undefined) account.messengerChannelId = messengerChannelId;
     account.updatedAt = this.sandbox.settings.now();
@@ -113,26 +140,20 @@ export function randomDigits(random: Random, count: number): string {
 }
 
 /** The conditions of a new sandbox: near today's values, so some turn every minute. */
-export function planSubscriptions(
-  catalogue: Catalogue,
-  market: Market,
-  at: number,
-): Omit<NewSubscription, "accountId" | "userId">[] {
-  const plans: Omit<NewSubscription, "accountId" | "userId">[] = [];
-  const severities = ["critical", "warning", "info"] as const;
-  for (let index = 0; index < 24; index += 1) {
+function planSubscriptions({ catalogue, market, settings }: ServiceSandbox): NewSubscription[] {
+  return Array.from({ length: 24 }, (_, index) => index).flatMap((index) => {
     const chainId = catalogue.chainIds[index % catalogue.chainIds.length] ?? "eth";
     const metric = catalogue.metricAt(chainId, (index * 7) % 20);
-    if (metric === undefined) continue;
-    const value = market.metricValue(metric, at);
-    const conditions: WatchCondition[] = [
+    if (metric === undefined) return [];
+    const value = market.metricValue(metric, settings.now());
+    const near = (share: number) => Number((value * share).toPrecision(6));
+    const conditions = [
       { kind: "change_percent", percent: 0.8, windowMs: 300_000 },
-      { kind: "above", threshold: Number((value * 1.002).toPrecision(6)) },
-      { kind: "below", threshold: Number((value * 0.998).toPrecision(6)) },
+      { kind: "above", threshold: near(1.002) },
+      { kind: "below", threshold: near(0.998) },
       { kind: "change_percent", percent: 2.5, windowMs: 900_000 },
-    ];
-    const condition = conditions[index % conditions.length];
-    if (condition) plans.push({ metricKey: metric.key, condition, severity: severities[index % 3] });
-  }
-  return plans;
+    ] as const;
+    const condition = conditions[index % conditions.length] ?? conditions[0];
+    return [{ metricKey: metric.key, condition, severity: severities[index % severities.length] }];
+  });
 }

@@ -1,25 +1,28 @@
+import { z } from "zod";
 import { AppError } from "../../src/core/errors.ts";
 import type { Metric } from "./catalogue.ts";
-import { type Market, roundTo } from "./market.ts";
+import { roundTo } from "./market.ts";
 import type { AlertEvent } from "./notification.ts";
 import type { ServiceSandbox } from "./service.ts";
-import type { SandboxAccount, WatchCondition, WatchSubscription } from "./state.ts";
+import { type SandboxAccount, severities, severitySchema, type WatchSubscription } from "./state.ts";
 
-/** A manual alert. Absent parts come from the market. */
-export interface FireInput {
-  accountId?: string;
-  metricKey?: string;
-  /** Default firing. A repeat and a resolution keep the condition of the last manual alert, as a subscription would. */
-  status?: AlertEvent["status"];
-  severity?: AlertEvent["severity"];
-  value?: number;
-  previousValue?: number;
-  threshold?: number;
+/**
+ * A manual alert. Absent parts come from the market. A repeat and a resolution keep the condition of the last manual
+ * alert, as a subscription would.
+ */
+export const fireInput = z.strictObject({
+  accountId: z.string().optional(),
+  metricKey: z.string().optional(),
+  /** Default firing. */
+  status: z.enum(["firing", "resolved"]).optional(),
+  severity: severitySchema.optional(),
+  value: z.number().optional(),
+  previousValue: z.number().optional(),
+  threshold: z.number().optional(),
   /** Default `above` or `below`, to agree with value, threshold and status. */
-  condition?: string;
-}
-
-const severities = ["critical", "warning", "info"] as const;
+  condition: z.string().max(100).optional(),
+});
+export type FireInput = z.infer<typeof fireInput>;
 
 /** Watches the subscriptions' conditions and makes events of their turns. */
 export class Alarm {
@@ -32,14 +35,11 @@ export class Alarm {
   }
 
   watch(): void {
-    const { state, notifier, settings } = this.sandbox;
-    const times = { at: settings.now(), previousAt: this.#lookedAt, speed: settings.speed };
-    this.#lookedAt = times.at;
-    for (const account of state.accounts) {
-      const events = account.subscriptions.flatMap((subscription) => this.#look(account, subscription, times));
-      if (events.length === 0) continue;
-      this.sandbox.changed();
-      notifier.notify(account, events);
+    const previousAt = this.#lookedAt;
+    this.#lookedAt = this.sandbox.settings.now();
+    for (const account of this.sandbox.state.accounts) {
+      const events = account.subscriptions.flatMap((subscription) => this.#look(account, subscription, previousAt));
+      if (events.length > 0) this.sandbox.notifier.notify(account, events);
     }
   }
 
@@ -64,45 +64,62 @@ export class Alarm {
     notifier.notify(accounts.getAccount(accountId), events);
   }
 
-  #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
-    const { catalogue, market, accounts } = this.sandbox;
-    const { metricKey, condition, severity } = subscription;
-    const metric = catalogue.findMetric(metricKey);
+  #look(account: SandboxAccount, subscription: WatchSubscription, previousAt: number): AlertEvent[] {
+    const { id: subscriptionId, metricKey, condition, severity } = subscription;
+    const metric = this.sandbox.catalogue.findMetric(metricKey);
     // A state from a larger catalogue may have unknown metrics.
     if (metric === undefined) return [];
-    const { holds, ...sight } = lookAt(market, metric, condition, times);
+    const { holds, ...sight } = this.#measure(metric, condition, previousAt);
     if (holds === subscription.isFiring) return [];
     subscription.isFiring = holds;
-    subscription.changedAt = times.at;
-    const id = accounts.newId("evt");
-    const status = holds ? "firing" : "resolved";
-    const facts = { id, accountId: account.id, subscriptionId: subscription.id, at: times.at } as const;
-    return [
-      {
-        ...facts,
-        ...{ status, severity },
-        ...factsOf(metric),
-        condition: condition.kind,
-        ...sight,
-        link: this.#linkOf(id),
-      },
-    ];
+    subscription.changedAt = this.#lookedAt;
+    const kind = { subscriptionId, status: holds ? "firing" : "resolved", severity } as const;
+    return [this.#describe(account, metric, kind, { condition: condition.kind, ...sight })];
+  }
+
+  /** Compares the value with the last look, or with a window ago. `speed` shortens the window, like all times. */
+  #measure(metric: Metric, condition: WatchSubscription["condition"], previousAt: number) {
+    const { market, settings } = this.sandbox;
+    const valueAt = (at: number) => market.metricValue(metric, at);
+    const value = valueAt(this.#lookedAt);
+    if (condition.kind === "change_percent") {
+      const { percent: threshold, windowMs } = condition;
+      const previousValue = valueAt(this.#lookedAt - windowMs / settings.speed);
+      const change = previousValue === 0 ? 0 : Math.abs(value / previousValue - 1) * 100;
+      return { value, previousValue, threshold, holds: change >= threshold };
+    }
+    const { threshold } = condition;
+    const holds = condition.kind === "above" ? value > threshold : value < threshold;
+    return { value, previousValue: valueAt(previousAt), threshold, holds };
   }
 
   #compose(input: FireInput): AlertEvent {
     const { catalogue, accounts, settings } = this.sandbox;
+    const { status = "firing", severity = "warning" } = input;
+    const account = accounts.getAccount(input.accountId);
     const metric = input.metricKey === undefined ? this.#anyMetric() : catalogue.getMetric(input.metricKey);
-    const id = accounts.newId("evt");
-    const status = input.status ?? "firing";
     const draw = settings.random();
     const { value, threshold, condition } = this.#chooseNumbers(input, metric, status === "firing", draw);
     // The value was on the other side of the threshold before this turn.
     const before = threshold * (1 + (value > threshold ? -1 : 1) * (0.01 + 0.08 * draw));
+    const previousValue = input.previousValue ?? roundTo(before, 8);
+    const kind = { subscriptionId: "manual", status, severity };
+    return this.#describe(account, metric, kind, { condition, value, previousValue, threshold });
+  }
+
+  #describe(
+    { id: accountId }: SandboxAccount,
+    metric: Metric,
+    { subscriptionId, status, severity }: Pick<AlertEvent, "subscriptionId" | "status" | "severity">,
+    sight: Pick<AlertEvent, "condition" | "value" | "previousValue" | "threshold">,
+  ): AlertEvent {
+    const id = this.sandbox.accounts.newId("evt");
     return {
-      ...{ id, accountId: accounts.getAccount(input.accountId).id, subscriptionId: "manual", status },
-      at: settings.now(),
-      ...{ severity: input.severity ?? "warning", ...factsOf(metric), condition, value },
-      ...{ previousValue: input.previousValue ?? roundTo(before, 8), threshold, link: this.#linkOf(id) },
+      ...{ id, accountId, subscriptionId, at: this.sandbox.settings.now(), status, severity },
+      ...{ metricKey: metric.key, metricName: metricNames[metric.kind], unit: unitOfMetric(metric) },
+      ...{ chain: metric.chainId, tokenSymbol: metric.token.symbol, tokenAddress: metric.token.address },
+      ...sight,
+      link: `${this.sandbox.url}/?event=${id}`,
     };
   }
 
@@ -126,18 +143,13 @@ export class Alarm {
 
   #anyMetric(): Metric {
     const { catalogue, settings } = this.sandbox;
-    const { random } = settings;
     const { chainIds, metricCount } = catalogue;
-    const chainId = chainIds[Math.floor(random() * chainIds.length)] ?? "eth";
+    const chainId = chainIds[Math.floor(settings.random() * chainIds.length)] ?? "eth";
     // The first chain has the most metrics. A chain without this ordinal gives its first metric.
-    const ordinal = Math.floor(random() * (metricCount / chainIds.length));
+    const ordinal = Math.floor(settings.random() * (metricCount / chainIds.length));
     const found = catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
     if (found === undefined) throw new AppError("not_found", `The sandbox has no metric on ${chainId}`);
     return found;
-  }
-
-  #linkOf(eventId: string): string {
-    return `${this.sandbox.url}/?event=${eventId}`;
   }
 }
 
@@ -152,35 +164,4 @@ export const metricNames = {
 
 export function unitOfMetric(metric: Metric): string {
   return metric.kind === "pool_price" ? (metric.pool?.quote.symbol ?? "") : "USD";
-}
-
-function factsOf(metric: Metric) {
-  return {
-    metricKey: metric.key,
-    metricName: metricNames[metric.kind],
-    unit: unitOfMetric(metric),
-    chain: metric.chainId,
-    tokenSymbol: metric.token.symbol,
-    tokenAddress: metric.token.address,
-  };
-}
-
-interface Times {
-  at: number;
-  previousAt: number;
-  speed: number;
-}
-
-/** Compares the value with the last look, or with a window ago. `speed` shortens the window, like all times. */
-function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times) {
-  const value = market.metricValue(metric, at);
-  if (condition.kind === "change_percent") {
-    const { percent: threshold, windowMs } = condition;
-    const previousValue = market.metricValue(metric, at - windowMs / speed);
-    const change = previousValue === 0 ? 0 : Math.abs(value / previousValue - 1) * 100;
-    return { value, previousValue, threshold, holds: change >= threshold };
-  }
-  const { threshold } = condition;
-  const holds = condition.kind === "above" ? value > threshold : value < threshold;
-  return { value, previousValue: market.metricValue(metric, previousAt), threshold, holds };
 }

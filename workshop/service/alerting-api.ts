@@ -1,11 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Caller } from "./accounts.ts";
+import { outputsInput } from "./accounts.ts";
+import { parseDuration } from "../../src/ground/time/duration.ts";
 import { metricNames, unitOfMetric } from "./alarm.ts";
 import { addReads, listParameter, readBody, refuse, requiredParameter, type SandboxEnv } from "./answers.ts";
 import type { Metric } from "./catalogue.ts";
 import type { Gate } from "./gate.ts";
-import { averageByBucket, listRecords, type Market, parseGranularity } from "./market.ts";
+import { averageByBucket, historyWindowMs, listRecords, type Market } from "./market.ts";
 import type { ServiceSandbox } from "./service.ts";
 import type { SandboxAccount } from "./state.ts";
 
@@ -15,16 +16,14 @@ const pageSize = 100;
 /** Sections 4.6 to 4.12. */
 export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<SandboxEnv> {
   const { accounts, catalogue, market } = sandbox;
-  const { now, timestampUnit, firstPage } = sandbox.settings;
+  const { now } = sandbox.settings;
   const app = new Hono<SandboxEnv>();
   const read = addReads(app, gate);
-  const unitMs = timestampUnit === "seconds" ? 1000 : 1;
-  const toTimestamp = (at: number) => Math.floor(at / unitMs);
   const refuseChain = (chainId: string) =>
     refuse(400, `Unsupported chainId ${chainId}: use one of ${catalogue.chainIds.join(", ")}`);
 
   app.get("/account", gate("GET /account"), (context) => {
-    const { account, keyHash, expiresAt }: Caller = context.var.caller;
+    const { account, keyHash, expiresAt } = context.var.caller;
     const data = {
       ...{ id: account.id, accountName: account.accountName, alertOutputs: describeOutputs(account) },
       apiKeyHash: keyHash,
@@ -35,7 +34,7 @@ export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<San
     return context.json({ message: "authorized", data });
   });
   app.put("/account", gate("PUT /account"), async (context) => {
-    const change = await readBody(context, outputsBody);
+    const change = await readBody(context, outputsInput);
     if (change instanceof Response) return change;
     const { account } = context.var.caller;
     accounts.updateOutputs(account, change);
@@ -48,11 +47,11 @@ export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<San
     page: requiredParameter("page")
       .regex(/^\d{1,9}$/, { error: "must be a whole number" })
       .transform(Number)
-      .refine((page) => page >= firstPage, { error: `must be ${firstPage} or more` }),
+      .refine((page) => page >= 1, { error: "must be 1 or more" }),
     ...{ tokenAddresses: listParameter, poolAddresses: listParameter, keys: listParameter },
   });
   read("/metrics", metricsQuery, ({ chainId, page, ...filter }) => {
-    const metrics = catalogue.listMetrics(chainId, filter, (page - firstPage) * pageSize, pageSize);
+    const metrics = catalogue.listMetrics(chainId, filter, (page - 1) * pageSize, pageSize);
     return metrics?.map((metric) => describeMetric(market, metric, now())) ?? refuseChain(chainId);
   });
 
@@ -60,25 +59,19 @@ export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<San
     if (fromTimestamp !== undefined && to !== undefined && fromTimestamp > to) {
       return refuse(400, "query parameter fromTimestamp: is after toTimestamp");
     }
-    const bucketMs = granularity === undefined ? undefined : parseGranularity(granularity);
-    if (granularity !== undefined && bucketMs === undefined) {
-      return refuse(400, "query parameter granularity: use a form such as 5m, 1h or 1d, at most 7d");
-    }
     const metric = catalogue.findMetric(key);
     if (metric === undefined) return refuse(404, `No metric has the key ${key}`);
-    const toAt = (timestamp: number | undefined) => (timestamp === undefined ? undefined : timestamp * unitMs);
+    const toAt = (timestamp: number | undefined) => (timestamp === undefined ? undefined : timestamp * 1000);
     const records = listRecords(market, metric, { fromAt: toAt(fromTimestamp), toAt: toAt(to), now: now() });
-    const points = bucketMs === undefined ? records : averageByBucket(records, bucketMs);
+    const points = granularity === undefined ? records : averageByBucket(records, granularity);
     return { key, points: points.map(({ at, value }) => ({ timestamp: toTimestamp(at), value })) };
   });
 
   const tokensQuery = z.object({ chainId: requiredParameter("chainId"), addresses: listParameter });
   read("/tokens", tokensQuery, ({ chainId, addresses }) => {
     const tokens = catalogue.listTokens(chainId, addresses);
-    const describe = ({ address, symbol, name, decimals }: NonNullable<typeof tokens>[number]) => {
-      return { chainId, address, symbol, name, decimals };
-    };
-    return tokens?.map(describe) ?? refuseChain(chainId);
+    const found = tokens?.map(({ address, symbol, name, decimals }) => ({ chainId, address, symbol, name, decimals }));
+    return found ?? refuseChain(chainId);
   });
 
   read("/users", z.object({ ids: listParameter }), ({ ids }, context) =>
@@ -100,30 +93,27 @@ export function createAlertingApi(sandbox: ServiceSandbox, gate: Gate): Hono<San
   return app;
 }
 
+/** The unit is undocumented. The sandbox takes and gives seconds. */
+const toTimestamp = (at: number) => Math.floor(at / 1000);
 const toIso = (at: number) => new Date(at).toISOString();
 
 function describeOutputs({ webhookUrl, messengerChannelId }: SandboxAccount) {
   return { webhookUrl, messengerChannelId };
 }
 
-const outputsBody = z.object({
-  webhookUrl: z
-    .url({ protocol: /^https?$/, error: "must be an http or https URL, or null to disable the webhook" })
-    .nullable()
-    .optional(),
-  messengerChannelId: z
-    .string({ error: "must be a string that starts with -, or null to disable the channel" })
-    .regex(/^-./, { error: "must start with -" })
-    .nullable()
-    .optional(),
-});
-
 const timestampParameter = z.coerce.number({ error: "must be a Unix timestamp" }).min(0).optional();
+const granularityError = { error: "use a form such as 5m, 1h or 1d, at most 7d" };
 const historyQuery = z.object({
   key: requiredParameter("key"),
   fromTimestamp: timestampParameter,
   toTimestamp: timestampParameter,
-  granularity: z.string().optional(),
+  /** `5m`, `1h`, `1d`. The interface documents no format. */
+  granularity: z
+    .string()
+    .regex(/^[1-9]\d{0,5}[smhdw]$/, granularityError)
+    .transform((text) => parseDuration(text) ?? 0)
+    .refine((ms) => ms <= historyWindowMs, granularityError)
+    .optional(),
 });
 
 /** Section 2 does not document the fields of a metric. These help people. */

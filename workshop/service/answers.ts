@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import { z } from "zod";
+import { readJson } from "../../src/ground/text/read-json.ts";
 import type { Caller } from "./accounts.ts";
 import type { Gate } from "./gate.ts";
 
@@ -31,26 +32,20 @@ export function addReads(app: Hono<SandboxEnv>, gate: Gate) {
 
 /** The query by the schema, or the 400 with the faulty parameter. */
 export function readQuery<T>(context: SandboxContext, schema: z.ZodType<T>): T | Response {
-  const parsed = schema.safeParse(context.req.query());
-  return parsed.success ? parsed.data : refuse(400, describeIssues("query parameter", parsed.error));
+  return check("query parameter", schema, context.req.query());
 }
 
 /** The JSON body by the schema, or the 400. An absent body is refused too, as it is no JSON. */
 export async function readBody<T>(context: SandboxContext, schema: z.ZodType<T>): Promise<T | Response> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await context.req.text());
-  } catch {
-    return refuse(400, "The body is not JSON");
-  }
-  const parsed = schema.safeParse(value);
-  return parsed.success ? parsed.data : refuse(400, describeIssues("body", parsed.error));
+  const value = readJson(await context.req.text());
+  return value === undefined ? refuse(400, "The body is not JSON") : check("body", schema, value);
 }
 
-function describeIssues(where: string, error: z.ZodError): string {
-  return error.issues
-    .map((issue) => `${where}${issue.path.length > 0 ? ` ${issue.path.join(".")}` : ""}: ${issue.message}`)
-    .join("; ");
+function check<T>(where: string, schema: z.ZodType<T>, value: unknown): T | Response {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data;
+  const issues = error.issues.map(({ path, message }) => `${[where, path.join(".")].join(" ").trim()}: ${message}`);
+  return refuse(400, issues.join("; "));
 }
 
 /** Section 4.8: "list parameters carry comma-separated values". */

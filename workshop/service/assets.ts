@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { buildPool, type Pool, type Token } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";
 import { takeFault } from "./faults.ts";
@@ -10,9 +11,43 @@ const answerWithinMs = 20_000;
 /** Section 4.1: queryable between 30 seconds and 3 minutes later. */
 const queryableAfterMs = { least: 30_000, most: 180_000 } as const;
 
-export type NewAsset =
-  | { catalogId: string }
-  | { catalogId?: undefined; symbol: string; tokenMapping: Record<string, string> };
+const chainIds = chainPlans.map(({ chainId }) => chainId);
+const isSupported = (chainId: string) => chainIds.includes(chainId);
+
+export const addressForm = /^0x[0-9a-fA-F]{40}$/;
+
+/** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping", here from chain to address. */
+export const assetInput = z
+  .object({
+    catalogId: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, { error: "is invalid: lower-case letters, digits and hyphens" })
+      .optional(),
+    asset: z
+      .object({
+        symbol: z
+          .string()
+          .regex(/^[A-Za-z0-9.]{1,20}$/, { error: "is invalid: 1 to 20 letters and digits" })
+          .toUpperCase(),
+        tokenMapping: z
+          .record(
+            z.string(),
+            z.string().regex(addressForm, { error: "is not an address: 0x and 40 hexadecimal digits" }).toLowerCase(),
+          )
+          // Without a supported chain nothing would ever be discovered, and the asset would never become queryable.
+          .refine((mapping) => Object.keys(mapping).some(isSupported), {
+            error: `names no supported chain: use one of ${chainIds.join(", ")}`,
+          }),
+      })
+      .optional(),
+  })
+  .transform(({ catalogId, asset }, context) => {
+    if (catalogId !== undefined) return { id: catalogId, catalogId };
+    if (asset !== undefined) return { id: `manual:${asset.symbol.toLowerCase()}`, asset };
+    context.addIssue("Missing catalogId (or a manually defined asset)");
+    return z.NEVER;
+  });
+type NewAsset = z.infer<typeof assetInput>;
 
 export type Registration =
   | { kind: "added"; asset: RegisteredAsset; pools: Pool[] }
@@ -29,13 +64,12 @@ export class Assets {
 
   /** Answers after the discovery, or after 20 seconds of the sandbox's (accelerated) time. */
   async register(input: NewAsset, route: string): Promise<Registration> {
-    const id = input.catalogId ?? `manual:${input.symbol.toLowerCase()}`;
-    if (this.#isKnown(input, id)) return { kind: "exists" };
-    this.#underWay.add(id);
+    if (this.#isKnown(input)) return { kind: "exists" };
+    this.#underWay.add(input.id);
     try {
-      return await this.#discover(input, id, route);
+      return await this.#discover(input, route);
     } finally {
-      this.#underWay.delete(id);
+      this.#underWay.delete(input.id);
     }
   }
 
@@ -45,7 +79,7 @@ export class Assets {
     return state.assets.filter((asset) => asset.queryableAt <= settings.now()).flatMap((asset) => this.#poolsOf(asset));
   }
 
-  async #discover(input: NewAsset, id: string, route: string): Promise<Registration> {
+  async #discover({ id, asset: given }: NewAsset, route: string): Promise<Registration> {
     const { state, faults, timeline, settings } = this.sandbox;
     const { now, speed } = settings;
     const hash = hashText(state.seed, `asset:${id}`);
@@ -57,7 +91,13 @@ export class Assets {
       const isDue = await timeline.waitUntil(answerAt);
       return isDue ? { kind: "failed", at: fault.failsAt } : { kind: "closed" };
     }
-    const asset = planAsset(input, { id, hash, startedAt, durationMs, speed });
+    const { least, most } = queryableAfterMs;
+    const queryableMs = Math.max(durationMs, least + (most - least) * unitOf(hash ^ 0x2c1b3c6d));
+    const asset: RegisteredAsset = {
+      ...{ id, startedAt, discoveredAt: Math.round(startedAt + durationMs / speed) },
+      queryableAt: Math.round(startedAt + queryableMs / speed),
+      ...(given === undefined ? inventAsset(id, hash) : { ...given, name: given.symbol }),
+    };
     state.assets.push(asset);
     await this.sandbox.save();
     if (!(await timeline.waitUntil(answerAt))) return { kind: "closed" };
@@ -66,13 +106,13 @@ export class Assets {
       : { kind: "added", asset, pools: this.#poolsOf(asset) };
   }
 
-  #isKnown(input: NewAsset, id: string): boolean {
+  #isKnown({ id, asset }: NewAsset): boolean {
     const { state, catalogue } = this.sandbox;
     const inCatalogue =
-      input.catalogId === undefined
-        ? catalogue.poolsOf(input.symbol).length > 0
-        : knownTokens.some((token) => token.catalogId === id);
-    return inCatalogue || this.#underWay.has(id) || state.assets.some((asset) => asset.id === id);
+      asset === undefined
+        ? knownTokens.some(({ catalogId }) => catalogId === id)
+        : catalogue.poolsOf(asset.symbol).length > 0;
+    return inCatalogue || this.#underWay.has(id) || state.assets.some((known) => known.id === id);
   }
 
   /** One pool against the chain's USDC for each token of the asset. */
@@ -99,26 +139,9 @@ function discoveryMs(hash: number): number {
   return part < 0.75 ? 2000 + 17_333 * part : 25_000 + 140_000 * (part - 0.75);
 }
 
-function planAsset(
-  input: NewAsset,
-  plan: { id: string; hash: number; startedAt: number; durationMs: number; speed: number },
-): RegisteredAsset {
-  const { least, most } = queryableAfterMs;
-  const queryableMs = Math.max(plan.durationMs, least + (most - least) * unitOf(plan.hash ^ 0x2c1b3c6d));
-  const asset = { id: plan.id, startedAt: plan.startedAt };
-  const times = {
-    discoveredAt: Math.round(plan.startedAt + plan.durationMs / plan.speed),
-    queryableAt: Math.round(plan.startedAt + queryableMs / plan.speed),
-  };
-  if (input.catalogId === undefined) {
-    const { symbol, tokenMapping } = input;
-    return { ...asset, ...times, symbol, name: symbol, tokenMapping };
-  }
-  const chains = chainPlans.slice(0, 1 + (plan.hash % 3));
-  const tokenMapping = Object.fromEntries(chains.map(({ chainId }, index) => [chainId, addressOf(plan.hash + index)]));
-  const symbol = input.catalogId
-    .replaceAll(/[^a-z0-9]/g, "")
-    .slice(0, 10)
-    .toUpperCase();
-  return { ...asset, ...times, symbol, name: input.catalogId, tokenMapping };
+function inventAsset(name: string, hash: number): Pick<RegisteredAsset, "symbol" | "name" | "tokenMapping"> {
+  const chains = chainIds.slice(0, 1 + (hash % 3));
+  const tokenMapping = Object.fromEntries(chains.map((chainId, index) => [chainId, addressOf(hash + index)]));
+  const letters = name.replaceAll(/[^a-z0-9]/g, "");
+  return { symbol: letters.slice(0, 10).toUpperCase(), name, tokenMapping };
 }

@@ -140,15 +140,11 @@ function buildToken(seed: number, chainId: string, group: number): Token {
   const known = knownTokens[group];
   const word = pickOf(tokenWords, hash);
   return {
-    chainId,
-    address: addressOf(hash),
-    symbol: known?.symbol ?? `${word}${group}`,
-    name: known?.name ?? `${word.charAt(0)}${word.slice(1).toLowerCase()} ${group}`,
-    decimals: known?.decimals ?? 18,
-    basePriceUsd: known?.basePriceUsd ?? 10 ** (unitOf(hash) * 7 - 4),
+    ...{ chainId, address: addressOf(hash), hash, decimals: 18, isStable: false },
+    ...{ symbol: `${word}${group}`, name: `${word.charAt(0)}${word.slice(1).toLowerCase()} ${group}` },
+    basePriceUsd: 10 ** (unitOf(hash) * 7 - 4),
     baseTvlUsd: (known === undefined ? 1e4 : 5e7) * 10 ** (unitOf(hash ^ 0x5bd1e995) * 2),
-    isStable: known?.isStable ?? false,
-    hash,
+    ...known,
   };
 }
 

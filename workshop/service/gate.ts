@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { MiddlewareHandler } from "hono";
 import type { Now } from "../../src/core/clock.ts";
 import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import { type Fault, takeFault } from "./faults.ts";
+import { takeFault } from "./faults.ts";
 import type { ServiceSandbox } from "./service.ts";
 
 /** The two interfaces differ in the header and in the status for a wrong key (section 5). */
@@ -21,23 +21,23 @@ async function applyFaults(
   context: SandboxContext,
   route: string,
 ): Promise<Response | undefined> {
-  const take = <K extends Fault["kind"]>(kind: K) => takeFault(faults, route, kind);
-  const delay = take("delay");
-  if (delay !== undefined && !(await timeline.waitUntil(settings.now() + delay.delayMs))) return cutOff(context);
-  if (take("reset") !== undefined) return cutOff(context);
-  const html = take("html");
-  if (html !== undefined) {
-    const page = `<!doctype html><title>${html.status}</title><h1>${html.status} from the gateway</h1>`;
-    return new Response(page, { status: html.status, headers: { "content-type": "text/html" } });
+  const delay = takeFault(faults, route, "delay");
+  const isCut = delay !== undefined && !(await timeline.waitUntil(settings.now() + (delay.delayMs ?? 0)));
+  if (isCut || takeFault(faults, route, "reset") !== undefined) return cutOff(context);
+  const fault = takeFault(faults, route, "html", "broken-json", "status", "rate-limit");
+  const { status = 502, message = "Asked for by a fault", retryAfterSeconds = 2 } = fault ?? {};
+  switch (fault?.kind) {
+    case "html":
+      return context.html(`<!doctype html><title>${status}</title><h1>${status} from the gateway</h1>`, status as 502);
+    case "broken-json":
+      return context.body('{"data":{"id":"brok', 200, { "content-type": "application/json" });
+    case "status":
+      return refuse(status, message);
+    case "rate-limit":
+      return refuseTooMany(retryAfterSeconds * 1000);
+    default:
+      return undefined;
   }
-  if (take("broken-json") !== undefined) {
-    return new Response('{"data":{"id":"brok', { headers: { "content-type": "application/json" } });
-  }
-  const status = take("status");
-  if (status !== undefined) return refuse(status.status, status.message ?? "Asked for by a fault");
-  const limited = take("rate-limit");
-  if (limited !== undefined) return refuseTooMany(limited.retryAfterSeconds * 1000);
-  return undefined;
 }
 
 export function cutOff(context: SandboxContext): Response {

@@ -1,8 +1,7 @@
 import { groupBy } from "../../src/ground/group-by.ts";
-import { parseDuration } from "../../src/ground/time/duration.ts";
 import type { Metric, Pool, Token } from "./catalogue.ts";
 import { mixNumbers, noiseAt, unitOf } from "./seeded.ts";
-import type { Nudge } from "./state.ts";
+import type { ServiceSandbox } from "./service.ts";
 
 const minuteMs = 60_000;
 
@@ -19,13 +18,7 @@ const jump = { everyMs: 30 * minuteMs, chance: 0.15, least: 0.04, most: 0.22, de
 
 /** A pure function of seed and time, so no state is kept. `speed` makes conditions turn more often. */
 export class Market {
-  readonly #speed: number;
-  readonly #nudges: () => readonly Nudge[];
-
-  constructor({ speed, nudges }: { speed: number; nudges: () => readonly Nudge[] }) {
-    this.#speed = speed;
-    this.#nudges = nudges;
-  }
+  constructor(private readonly sandbox: Pick<ServiceSandbox, "settings" | "state">) {}
 
   tokenPriceUsd({ basePriceUsd, hash, isStable }: Token, at: number): number {
     return basePriceUsd * Math.exp(this.#walk(hash, at) * (isStable ? 0.02 : 1));
@@ -41,7 +34,7 @@ export class Market {
 
   /** Quote tokens for one base token in this pool. Differs a little from the tokens' prices, as in real pools. */
   poolPrice({ base, quote, hash }: Pool, at: number): number {
-    const straying = 1 + 0.002 * noiseAt(mixNumbers(hash, 5), (at * this.#speed) / minuteMs);
+    const straying = 1 + 0.002 * noiseAt(mixNumbers(hash, 5), (at * this.sandbox.settings.speed) / minuteMs);
     return (this.tokenPriceUsd(base, at) / this.tokenPriceUsd(quote, at)) * straying;
   }
 
@@ -51,7 +44,7 @@ export class Market {
 
   metricValue(metric: Metric, at: number): number {
     let value = this.#naturalValue(metric, at);
-    for (const { metricKey, fromAt, untilAt, factor } of this.#nudges()) {
+    for (const { metricKey, fromAt, untilAt, factor } of this.sandbox.state.nudges) {
       if (metricKey === metric.key && at >= fromAt && at < untilAt) value *= factor;
     }
     return roundTo(value, 8);
@@ -65,16 +58,13 @@ export class Market {
   }
 
   #walk(hash: number, at: number): number {
-    return walkAt(hash, at * this.#speed);
+    const marketAt = at * this.sandbox.settings.speed;
+    let height = jumpsAt(hash, marketAt);
+    for (const [index, wave] of waves.entries()) {
+      height += wave.height * noiseAt(mixNumbers(hash, index + 11), marketAt / wave.periodMs);
+    }
+    return height;
   }
-}
-
-function walkAt(hash: number, at: number): number {
-  let height = jumpsAt(hash, at);
-  for (const [index, wave] of waves.entries()) {
-    height += wave.height * noiseAt(mixNumbers(hash, index + 11), at / wave.periodMs);
-  }
-  return height;
 }
 
 /** Sudden moves that fade: at most one in each half hour, so only the last two have an effect. */
@@ -105,16 +95,10 @@ export interface HistoryPoint {
 }
 
 /** Section 8: up to 7 days. */
-const historyWindowMs = 7 * 24 * 3_600_000;
+export const historyWindowMs = 7 * 24 * 3_600_000;
 
 /** The interface does not document the density of records. The sandbox keeps one every five minutes. */
 const recordEveryMs = 300_000;
-
-/** `5m`, `1h`, `1d`. The interface documents no format. Undefined for less than a second or more than the window. */
-export function parseGranularity(text: string): number | undefined {
-  const ms = /^[1-9]\d{0,5}[smhdw]$/.test(text) ? parseDuration(text) : undefined;
-  return ms !== undefined && ms <= historyWindowMs ? ms : undefined;
-}
 
 /** From `fromAt` to `toAt`, both included, oldest first, within the last seven days. */
 export function listRecords(

@@ -1,4 +1,5 @@
 import type { NotificationShape } from "./options.ts";
+import type { SandboxNotification, WatchSubscription } from "./state.ts";
 
 export interface AlertEvent {
   id: string;
@@ -6,7 +7,7 @@ export interface AlertEvent {
   subscriptionId: string;
   at: number;
   status: "firing" | "resolved";
-  severity: "critical" | "warning" | "info";
+  severity: WatchSubscription["severity"];
   metricKey: string;
   metricName: string;
   unit: string;
@@ -21,47 +22,42 @@ export interface AlertEvent {
   link: string;
 }
 
-export interface NotificationBody {
-  contentType: string;
-  body: string;
-  eventIds: string[];
-  summary: string;
-}
+type NotificationBody = Pick<SandboxNotification, "contentType" | "body" | "eventIds" | "summary">;
 
 const batchSize = 50;
 
 /** Only `batch` joins several events in one body. */
 export function composeNotifications(shape: NotificationShape, events: readonly AlertEvent[]): NotificationBody[] {
-  if (shape !== "batch") {
-    return events.map((event) => ({ ...writeOne(shape, event), eventIds: [event.id], summary: describeEvent(event) }));
-  }
-  const parts = Array.from({ length: Math.ceil(events.length / batchSize) }, (_, index) =>
-    events.slice(index * batchSize, (index + 1) * batchSize),
-  );
-  return parts.map((part) => ({
-    ...asJson(asBatch(part)),
-    eventIds: part.map(({ id }) => id),
-    summary: part.length === 1 && part[0] ? describeEvent(part[0]) : `${part.length} alerts`,
-  }));
+  const size = shape === "batch" ? batchSize : 1;
+  return Array.from({ length: Math.ceil(events.length / size) }, (_, index) => {
+    const part = events.slice(index * size, (index + 1) * size);
+    const [event] = part as [AlertEvent];
+    return {
+      ...write(shape, event, part),
+      eventIds: part.map(({ id }) => id),
+      summary: part.length === 1 ? describeEvent(event) : `${part.length} alerts`,
+    };
+  });
 }
 
-type Written = Pick<NotificationBody, "contentType" | "body">;
-
-const asJson = (body: object): Written => ({ contentType: "application/json", body: JSON.stringify(body) });
-
-function writeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent): Written {
+/** @param part all events, for `batch` */
+function write(shape: NotificationShape, event: AlertEvent, part: AlertEvent[]): { contentType: string; body: string } {
+  const asJson = (body: object) => ({ contentType: "application/json", body: JSON.stringify(body) });
   switch (shape) {
     case "flat":
       return asJson(asFlat(event));
     case "nested":
       return asJson(asNested(event));
+    case "batch":
+      return asJson(asBatch(part));
     case "minimal":
       return asJson({ key: event.metricKey, value: event.value });
     case "text":
       return { contentType: "text/plain; charset=utf-8", body: describeEvent(event) };
     case "form": {
-      const pairs = Object.entries(asFlat(event)).map(([name, value]): [string, string] => [name, String(value)]);
-      return { contentType: "application/x-www-form-urlencoded", body: new URLSearchParams(pairs).toString() };
+      const form = new URLSearchParams();
+      for (const [name, value] of Object.entries(asFlat(event))) form.set(name, String(value));
+      return { contentType: "application/x-www-form-urlencoded", body: form.toString() };
     }
   }
 }
@@ -81,23 +77,15 @@ function asFlat(event: AlertEvent): Record<string, string | number> {
 }
 
 function asNested(event: AlertEvent): object {
+  const { metricKey: key, metricName: name, chain: chainId, unit, tokenSymbol: symbol, tokenAddress: address } = event;
   return {
     id: event.id,
     type: event.status === "firing" ? "alert.triggered" : "alert.resolved",
     createdAt: new Date(event.at).toISOString(),
     data: {
       severity: event.severity,
-      subscription: {
-        id: event.subscriptionId,
-        condition: { kind: event.condition, threshold: event.threshold },
-      },
-      metric: {
-        key: event.metricKey,
-        name: event.metricName,
-        chainId: event.chain,
-        unit: event.unit,
-        token: { symbol: event.tokenSymbol, address: event.tokenAddress },
-      },
+      subscription: { id: event.subscriptionId, condition: { kind: event.condition, threshold: event.threshold } },
+      metric: { key, name, chainId, unit, token: { symbol, address } },
       value: { current: event.value, previous: event.previousValue },
       link: event.link,
     },
@@ -105,32 +93,22 @@ function asNested(event: AlertEvent): object {
 }
 
 function asBatch(events: readonly AlertEvent[]): object {
-  const isFiring = events.some((event) => event.status === "firing");
-  return {
-    version: "4",
-    receiver: "webhook",
-    status: isFiring ? "firing" : "resolved",
-    alerts: events.map((event) => ({
-      status: event.status,
-      labels: {
-        alertname: event.metricName,
-        severity: event.severity,
-        chain: event.chain,
-        token: event.tokenSymbol,
-        metric: event.metricKey,
-      },
-      annotations: {
-        summary: titleOf(event),
-        value: String(event.value),
-        previousValue: String(event.previousValue),
-        threshold: String(event.threshold),
-      },
-      startsAt: new Date(event.at).toISOString(),
-      ...(event.status === "resolved" ? { endsAt: new Date(event.at).toISOString() } : {}),
+  const alerts = events.map((event) => {
+    const { status, severity, chain, tokenSymbol: token, metricKey: metric, metricName: alertname } = event;
+    const [value, previousValue, threshold] = [event.value, event.previousValue, event.threshold].map(String);
+    const startsAt = new Date(event.at).toISOString();
+    return {
+      status,
+      labels: { alertname, severity, chain, token, metric },
+      annotations: { summary: titleOf(event), value, previousValue, threshold },
+      startsAt,
+      ...(status === "resolved" && { endsAt: startsAt }),
       generatorURL: event.link,
       fingerprint: event.id,
-    })),
-  };
+    };
+  });
+  const isFiring = alerts.some(({ status }) => status === "firing");
+  return { version: "4", receiver: "webhook", status: isFiring ? "firing" : "resolved", alerts };
 }
 
 function titleOf(event: AlertEvent): string {

@@ -1,12 +1,13 @@
 import { setMaxListeners } from "node:events";
 import { z } from "zod";
-import type { Secret } from "../../src/core/secret.ts";
 import { networkCodeOf } from "../../src/ground/net/network-code.ts";
+import { parseRetryAfter } from "../../src/ground/net/retry-after.ts";
 import { isTimeout, withTimeLimit } from "../../src/ground/net/time-limit.ts";
 import { readJson } from "../../src/ground/text/read-json.ts";
-import { type AlertEvent, composeNotifications, describeEvent, type NotificationBody } from "./notification.ts";
+import { type AlertEvent, composeNotifications } from "./notification.ts";
+import type { Settings } from "./options.ts";
 import type { ServiceSandbox } from "./service.ts";
-import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
+import type { SandboxAccount, SandboxNotification } from "./state.ts";
 
 const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 
@@ -30,32 +31,29 @@ export class Notifier {
     this.#post = createPost(sandbox.settings);
     // Every notification under way listens. Many listeners are no leak.
     setMaxListeners(0, this.#closing.signal);
-    for (const notification of sandbox.state.notifications) {
-      if (notification.state === "pending") this.#laneOf(notification).pending.add(notification);
-    }
+    for (const one of sandbox.state.notifications) if (one.state === "pending") this.#laneOf(one).pending.add(one);
   }
 
   /** One notification for each output and event, or for each batch in the shape `batch`. Starts as many as it may. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
     const { state, accounts, settings } = this.sandbox;
     const { now } = settings;
-    const queue = (output: SandboxNotification["output"], body: NotificationBody): SandboxNotification => ({
-      ...{ id: accounts.newId("ntf"), accountId: account.id, output, ...body },
-      ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
-    });
-    const asText = (event: AlertEvent) => {
-      const text = describeEvent(event);
-      return { eventIds: [event.id], summary: text, contentType: "text/plain", body: text };
-    };
-    const queued = [
-      ...(account.webhookUrl === null ? [] : composeNotifications(state.shape, events)).map((body) =>
-        queue("webhook", body),
-      ),
-      ...(this.#hasChannel(account) ? events : []).map((event) => queue("messenger", asText(event))),
+    const toWebhook = account.webhookUrl === null ? [] : composeNotifications(state.shape, events);
+    const toChannel = this.#hasChannel(account) ? composeNotifications("text", events) : [];
+    const bodies = [
+      ...toWebhook.map((body) => ({ output: "webhook" as const, ...body })),
+      ...toChannel.map((body) => ({ output: "messenger" as const, ...body })),
     ];
+    const queued = bodies.map(
+      (body): SandboxNotification => ({
+        ...{ id: accounts.newId("ntf"), accountId: account.id, ...body },
+        ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
+      }),
+    );
     for (const notification of queued) this.#laneOf(notification).pending.add(notification);
-    state.notifications = state.notifications.concat(queued);
-    forgetOldest(state);
+    const finished = state.notifications.filter((one) => one.state !== "pending");
+    const forgotten = new Set(finished.slice(0, -keptNotifications));
+    state.notifications = [...state.notifications.filter((one) => !forgotten.has(one)), ...queued];
     this.sandbox.changed();
     this.runDue();
   }
@@ -84,7 +82,7 @@ export class Notifier {
 
   #laneOf({ accountId, output }: SandboxNotification): Lane {
     const name = `${accountId} ${output}`;
-    const lane = this.#lanes.get(name) ?? { pending: new Set(), busy: new Set() };
+    const lane = this.#lanes.get(name) ?? { pending: new Set(), busy: 0 };
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -92,11 +90,12 @@ export class Notifier {
   #run(lane: Lane): void {
     const { deliveryConcurrency, now } = this.sandbox.settings;
     for (const notification of lane.pending) {
-      if (lane.busy.size >= deliveryConcurrency || this.#closing.signal.aborted) return;
-      if (lane.busy.has(notification) || (notification.dueAt ?? 0) > now()) continue;
-      lane.busy.add(notification);
+      if (lane.busy >= deliveryConcurrency || this.#closing.signal.aborted) return;
+      if ((notification.dueAt ?? 0) > now()) continue;
+      lane.pending.delete(notification);
+      lane.busy += 1;
       const attempt = this.#tryOnce(notification).finally(() => {
-        lane.busy.delete(notification);
+        lane.busy -= 1;
         this.#underWay.delete(attempt);
         this.#run(lane);
       });
@@ -106,32 +105,30 @@ export class Notifier {
 
   async #tryOnce(notification: SandboxNotification): Promise<void> {
     const { accounts, settings } = this.sandbox;
-    const { now, deliveryAttempts } = settings;
     const { webhookUrl, messengerChannelId } = accounts.getAccount(notification.accountId);
     const target = notification.output === "webhook" ? webhookUrl : messengerChannelId;
     if (target === null) return this.#finish(notification, "cancelled");
-    const at = now();
+    const at = settings.now();
     const { attempt, waitMs } = await this.#post(notification, target, this.#closing.signal);
     // The sandbox ended the attempt, so its result is unknown. It stays pending, and a restart sends it again.
     if (this.#closing.signal.aborted) return;
-    notification.attempts.push({ at, durationMs: now() - at, ...attempt });
+    notification.attempts.push({ at, durationMs: settings.now() - at, ...attempt });
     if (attempt.outcome === "accepted") this.#finish(notification, "delivered");
-    else if (notification.attempts.length >= deliveryAttempts) this.#finish(notification, "failed");
+    else if (notification.attempts.length > backoffMs.length) this.#finish(notification, "failed");
     else this.#postpone(notification, waitMs ?? 0);
   }
 
   /** A receiver's requested wait is in its own clock's time, so it is not shortened. */
   #postpone(notification: SandboxNotification, askedMs: number): void {
     const { random, speed, now } = this.sandbox.settings;
-    const tried = Math.min(notification.attempts.length, backoffMs.length);
-    const jittered = ((backoffMs[tried - 1] ?? 1000) / speed) * (0.8 + 0.4 * random());
+    const jittered = ((backoffMs[notification.attempts.length - 1] ?? 1000) / speed) * (0.8 + 0.4 * random());
     notification.dueAt = Math.round(now() + Math.max(jittered, askedMs));
+    this.#laneOf(notification).pending.add(notification);
     this.sandbox.changed();
   }
 
   #finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
     notification.state = outcome;
-    this.#laneOf(notification).pending.delete(notification);
     delete notification.dueAt;
     this.sandbox.changed();
   }
@@ -139,25 +136,9 @@ export class Notifier {
 
 /** One output of one account with its own places, so a hanging receiver delays no other. */
 interface Lane {
+  /** Without those under way. */
   pending: Set<SandboxNotification>;
-  busy: Set<SandboxNotification>;
-}
-
-/** Drops the oldest finished notifications. Pending ones stay. */
-function forgetOldest(state: SandboxState): void {
-  let surplus = state.notifications.filter((notification) => notification.state !== "pending").length;
-  surplus -= keptNotifications;
-  if (surplus <= 0) return;
-  state.notifications = state.notifications.filter((notification) => {
-    if (notification.state === "pending" || surplus <= 0) return true;
-    surplus -= 1;
-    return false;
-  });
-}
-
-interface PostAnswer {
-  attempt: Pick<NotificationAttempt, "status" | "outcome" | "detail">;
-  waitMs?: number;
+  busy: number;
 }
 
 const botAnswerSchema = z.object({
@@ -167,51 +148,43 @@ const botAnswerSchema = z.object({
 
 const textLimit = 4096;
 
-interface PostOptions {
-  /** On the wall clock, as the network does not follow an injected one. */
-  deliveryTimeoutMs: number;
-  botToken?: Secret;
-  telegramApiRoot: string;
-}
-
 /** One attempt at one output. Never throws. `target`: the webhook's URL or the channel's id. */
-export function createPost(options: PostOptions) {
-  const { deliveryTimeoutMs: timeoutMs, telegramApiRoot } = options;
-  const botToken = options.botToken?.reveal() ?? "";
-  const requestOf = ({ output, contentType, body }: SandboxNotification, target: string) => {
-    if (output === "webhook")
-      return { url: target, headers: { "content-type": contentType, "user-agent": "alerting-sandbox" }, body };
-    const message = { chat_id: target, text: body.slice(0, textLimit) };
-    const headers = { "content-type": "application/json" };
-    return { url: `${telegramApiRoot}/bot${botToken}/sendMessage`, headers, body: JSON.stringify(message) };
+export function createPost(
+  { botToken, telegramApiRoot }: Pick<Settings, "botToken" | "telegramApiRoot">,
+  /** On the wall clock, as the network does not follow an injected one. */
+  timeoutMs = 10_000,
+) {
+  const post = (url: string, type: string, body: string, signal: AbortSignal) => {
+    const headers = { "content-type": type, "user-agent": "alerting-sandbox" };
+    return fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
   };
-  return async (notification: SandboxNotification, target: string, stop: AbortSignal): Promise<PostAnswer> => {
+  return async ({ output, contentType, body }: SandboxNotification, target: string, stop: AbortSignal) => {
     try {
-      return await withTimeLimit(timeoutMs, stop, async ({ signal }) => {
-        const { url, ...request } = requestOf(notification, target);
-        const response = await fetch(url, { method: "POST", ...request, redirect: "manual", signal });
+      return await withTimeLimit(timeoutMs, stop, async ({ signal }): Promise<PostAnswer> => {
+        const message = JSON.stringify({ chat_id: target, text: body.slice(0, textLimit) });
+        const bot = `${telegramApiRoot}/bot${botToken?.reveal() ?? ""}/sendMessage`;
+        const isWebhook = output === "webhook";
+        const response = await (isWebhook
+          ? post(target, contentType, body, signal)
+          : post(bot, "application/json", message, signal));
         // Read to the end, or later attempts could not reuse the connection.
         const text = await response.text();
-        const { description = `HTTP ${response.status}`, waitMs } =
-          notification.output === "webhook" ? { waitMs: waitOf(response) } : readBotAnswer(text);
+        const { description, parameters } = (!isWebhook && botAnswerSchema.safeParse(readJson(text)).data) || {};
+        const { status } = response;
         const outcome = response.ok ? "accepted" : "refused";
-        return { attempt: { status: response.status, outcome, detail: description }, waitMs };
+        const asked = isWebhook ? response.headers.get("retry-after") : parameters?.retry_after?.toString();
+        const waitMs = parseRetryAfter(asked, Date.now());
+        return { attempt: { status, outcome, detail: description ?? `HTTP ${status}` }, waitMs };
       });
     } catch (error) {
       // Some of the network's own messages hold the address with its secret.
       const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
-      return { attempt: { outcome: "unanswered", detail: `no answer ${why}` } };
+      return { attempt: { outcome: "unanswered" as const, detail: `no answer ${why}` } };
     }
   };
 }
 
-function waitOf(response: Response): number | undefined {
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
-}
-
-function readBotAnswer(text: string): { description?: string; waitMs?: number } {
-  const { description, parameters } = botAnswerSchema.safeParse(readJson(text)).data ?? {};
-  const retryAfter = parameters?.retry_after;
-  return { description, waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
+interface PostAnswer {
+  attempt: Omit<SandboxNotification["attempts"][number], "at" | "durationMs">;
+  waitMs?: number;
 }

@@ -21,16 +21,8 @@ const defaults = {
   telegramApiRoot: "https://api.telegram.org",
   /** Requests for each route and key in a minute before 429. */
   requestsPerMinute: 6000,
-  /** The most attempts for each notification. 1 means no retry. */
-  deliveryAttempts: 8,
-  /** The time limit of an attempt, milliseconds of the wall clock. */
-  deliveryTimeoutMs: 10_000,
   /** The most attempts at once for each output of each account. */
   deliveryConcurrency: 16,
-  /** The unit of every Unix timestamp, which the interface does not document. */
-  timestampUnit: "seconds" as "seconds" | "milliseconds",
-  /** The number of the first page of metrics, which the interface does not document. */
-  firstPage: 1 as 0 | 1,
 };
 
 export interface ServiceSandboxOptions extends Partial<typeof defaults> {
@@ -38,8 +30,6 @@ export interface ServiceSandboxOptions extends Partial<typeof defaults> {
   random: Random;
   /** The folder of the state file, created with mode 0700. Absent: nothing is kept. */
   dataDir?: string;
-  /** The seed of catalogue and market. A kept state has its own. Default 1. */
-  seed?: number;
   /** The first account's API key. Default: the kept one, or a new random one. */
   key?: string;
   /** The bot that notifies `messengerChannelId`. Absent: that output is stored, but not notified. */
@@ -50,31 +40,16 @@ export interface ServiceSandboxOptions extends Partial<typeof defaults> {
 
 export type Settings = ServiceSandboxOptions & typeof defaults;
 
-/** Throws `AppError` "usage" for a senseless number, or a key that no header can carry. */
+/** Throws `AppError` "usage" for a key that no header can carry. `tocsin` itself refuses other characters. */
 export function settleOptions(options: ServiceSandboxOptions): Settings {
+  const { key } = options;
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    const what = key === "" ? "is empty" : "holds a space or a character that a header cannot carry";
+    throw new AppError("usage", `The sandbox's key ${what}`, {
+      hint: "Give letters, digits and hyphens, or leave --key out to have one made up",
+    });
+  }
   // An explicit `undefined` must not hide a default.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const settings: Settings = { ...options, ...defaults, ...given };
-  refuseOutside("speed", settings.speed, 0.01, 1000);
-  refuseOutside("metrics", settings.metricCount, 100, 1_000_000);
-  refuseOutside("storm", settings.stormCount, 0, 100_000);
-  refuseOutside("port", settings.port, 0, 65_535);
-  refuseUnsendable(settings.key);
-  return settings;
-}
-
-function refuseOutside(name: string, value: number, least: number, most: number): void {
-  if (value >= least && value <= most) return;
-  throw new AppError("usage", `The sandbox's ${name} is ${value}`, {
-    hint: `Give a number from ${least} to ${most}`,
-  });
-}
-
-/** The key is a header's value. `tocsin` itself refuses other characters. */
-function refuseUnsendable(key: string | undefined): void {
-  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
-  const what = key === "" ? "is empty" : "holds a space or a character that a header cannot carry";
-  throw new AppError("usage", `The sandbox's key ${what}`, {
-    hint: "Give letters, digits and hyphens, or leave --key out to have one made up",
-  });
+  return { ...options, ...defaults, ...given };
 }

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { addReads, readBody, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import type { NewAsset, Registration } from "./assets.ts";
-import type { Pool } from "./catalogue.ts";
+import { addressForm, assetInput, type Registration } from "./assets.ts";
+import type { Pool, Token } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
 import { type Market, roundTo } from "./market.ts";
 import { hashText, noiseAt } from "./seeded.ts";
@@ -14,7 +14,11 @@ export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<Sand
   const { now } = sandbox.settings;
   const app = new Hono<SandboxEnv>();
   const read = addReads(app, gate);
-  app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(sandbox, context));
+  app.post("/v1/assets", gate("POST /v1/assets"), async (context) => {
+    const input = await readBody(context, assetInput);
+    if (input instanceof Response) return input;
+    return answerRegistration(context, input.catalogId ?? null, await assets.register(input, "POST /v1/assets"));
+  });
 
   const poolQuery = z.object({
     address: requiredParameter("address").regex(addressForm, { error: "is malformed: 0x and 40 hexadecimal digits" }),
@@ -50,61 +54,23 @@ export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<Sand
   return app;
 }
 
-const addressForm = /^0x[0-9a-fA-F]{40}$/;
 const tickerQuery = z.object({
   symbol: requiredParameter("symbol")
     .regex(/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9]{1,10}$/, { error: "is not in BASE/QUOTE form" })
     .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), { error: "only USD quotes are supported" }),
 });
 
-/** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping", here from chain to address. */
-const assetBody = z.object({
-  catalogId: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, { error: "is invalid: lower-case letters, digits and hyphens" })
-    .optional(),
-  asset: z
-    .object({
-      symbol: z.string().regex(/^[A-Za-z0-9.]{1,20}$/, { error: "is invalid: 1 to 20 letters and digits" }),
-      tokenMapping: z.record(
-        z.string(),
-        z.string().regex(addressForm, { error: "is not an address: 0x and 40 hexadecimal digits" }),
-      ),
-    })
-    .optional(),
-});
-
-async function registerAsset({ catalogue, assets }: ServiceSandbox, context: SandboxContext): Promise<Response> {
-  const body = await readBody(context, assetBody);
-  if (body instanceof Response) return body;
-  const input = toNewAsset(body);
-  if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
-  const { chainIds } = catalogue;
-  // Without a supported chain nothing would ever be discovered, and the asset would never become queryable.
-  if (input.catalogId === undefined && !chainIds.some((chainId) => chainId in input.tokenMapping)) {
-    return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chainIds.join(", ")}`);
-  }
-  return answerRegistration(context, input, await assets.register(input, "POST /v1/assets"));
-}
-
-function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {
-  if (body.catalogId !== undefined) return { catalogId: body.catalogId };
-  if (body.asset === undefined) return undefined;
-  const mapping = Object.entries(body.asset.tokenMapping).map(([chain, address]) => [chain, address.toLowerCase()]);
-  return { symbol: body.asset.symbol.toUpperCase(), tokenMapping: Object.fromEntries(mapping) };
-}
-
-function answerRegistration(context: SandboxContext, input: NewAsset, registration: Registration): Response {
+function answerRegistration(context: SandboxContext, catalogId: string | null, registration: Registration): Response {
   switch (registration.kind) {
     case "added": {
       const { symbol, name, tokenMapping } = registration.asset;
       const pools = registration.pools.map(({ chainId, address, protocol }) => ({ chainId, address, protocol }));
       const markets = [{ exchange: "sandbox-exchange", pair: `${symbol}/USD` }];
-      const data = { catalogId: input.catalogId ?? null, symbol, name, tokenMapping, pools, markets };
+      const data = { catalogId, symbol, name, tokenMapping, pools, markets };
       return context.json({ message: "Asset added", data });
     }
     case "in_progress": {
-      const data = { catalogId: input.catalogId ?? null, symbol: registration.asset.symbol };
+      const data = { catalogId, symbol: registration.asset.symbol };
       return context.json({ message: "The request is still in progress", data }, 202);
     }
     case "exists":
@@ -124,37 +90,21 @@ const failureTexts = {
 
 /** Section 2, "Pool state". All numbers come from the market at one instant, so they agree. */
 function describePool(market: Market, pool: Pool, at: number) {
+  const { chainId, address, protocol, base, quote } = pool;
   const usdTvl = market.poolTvlUsd(pool, at);
-  const volume = market.poolVolumeUsd(pool, at);
+  const h24UsdVolume = market.poolVolumeUsd(pool, at);
   const price = market.poolPrice(pool, at);
-  const quotePriceUsd = market.tokenPriceUsd(pool.quote, at);
-  const sides = [
-    { ...pool.base, priceUsd: price * quotePriceUsd },
-    { ...pool.quote, priceUsd: quotePriceUsd },
-  ];
+  const quotePriceUsd = market.tokenPriceUsd(quote, at);
+  const tokenOf = ({ symbol, address, decimals }: Token, priceUsd: number) => {
+    const [tvl, volume] = [usdTvl / 2, h24UsdVolume / 2];
+    const inUsd = { usdTvl: tvl, h24UsdVolume: volume, priceUsd };
+    return { symbol, address, decimals, ...rounded({ tvl: tvl / priceUsd, h24Volume: volume / priceUsd, ...inUsd }) };
+  };
+  const prices = { baseToQuotePrice: price, quoteToBasePrice: 1 / price };
   return {
-    chainId: pool.chainId,
-    address: pool.address,
-    protocol: pool.protocol,
-    usdTvl: roundTo(usdTvl, 10),
-    h24UsdVolume: roundTo(volume, 10),
-    tokens: sides.map(({ symbol, address, decimals, priceUsd }) => ({
-      ...{ symbol, address, decimals },
-      tvl: roundTo(usdTvl / 2 / priceUsd, 10),
-      usdTvl: roundTo(usdTvl / 2, 10),
-      h24Volume: roundTo(volume / 2 / priceUsd, 10),
-      h24UsdVolume: roundTo(volume / 2, 10),
-      priceUsd: roundTo(priceUsd, 10),
-    })),
-    pairs: [
-      {
-        base: pool.base.symbol,
-        quote: pool.quote.symbol,
-        baseToQuotePrice: roundTo(price, 10),
-        quoteToBasePrice: roundTo(1 / price, 10),
-        h24UsdVolume: roundTo(volume, 10),
-      },
-    ],
+    ...{ chainId, address, protocol, ...rounded({ usdTvl, h24UsdVolume }) },
+    tokens: [tokenOf(base, price * quotePriceUsd), tokenOf(quote, quotePriceUsd)],
+    pairs: [{ base: base.symbol, quote: quote.symbol, ...rounded({ ...prices, h24UsdVolume }) }],
   };
 }
 
@@ -174,12 +124,8 @@ function describeTicker(market: Market, symbol: string, pools: Pool[], at: numbe
     })),
   );
   const usdTvl = pools.reduce((sum, pool) => sum + market.poolTvlUsd(pool, at), 0);
-  return {
-    id: `${symbol}/USD`,
-    aggregated: rounded(weigh([cex, dex])),
-    cex: rounded(cex),
-    dex: { ...rounded(dex), usdTvl: roundTo(usdTvl, 10) },
-  };
+  const aggregated = rounded(weigh([cex, dex]));
+  return { id: `${symbol}/USD`, aggregated, cex: rounded(cex), dex: rounded({ ...dex, usdTvl }) };
 }
 
 interface Quote {
@@ -193,16 +139,8 @@ function weigh(quotes: Quote[]): Quote {
   return { price: volume === 0 ? 0 : weighted / volume, h24UsdVolume: volume };
 }
 
-function rounded(quote: Quote): Quote {
-  return { price: roundTo(quote.price, 10), h24UsdVolume: roundTo(quote.h24UsdVolume, 10) };
-}
-
-interface Equity {
-  symbol: string;
-  name: string;
-  exchange: string;
-  type: "stock" | "fund" | "etf" | "trust";
-  basePriceUsd: number;
+function rounded<T extends object>(numbers: T): T {
+  return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, roundTo(value, 10)])) as T;
 }
 
 /** Section 2: `meta.supportedExchanges` maps region codes to exchange codes. */
@@ -212,39 +150,38 @@ const supportedExchanges: Record<string, string[]> = {
   CH: ["SIX"],
 };
 
-const rows: [string, string, string, Equity["type"], number][] = [
-  ["AAPL", "Apple Inc.", "NASDAQ", "stock", 268],
-  ["MSFT", "Microsoft Corporation", "NASDAQ", "stock", 486],
-  ["NVDA", "NVIDIA Corporation", "NASDAQ", "stock", 182],
-  ["AMZN", "Amazon.com, Inc.", "NASDAQ", "stock", 221],
-  ["GOOGL", "Alphabet Inc. Class A", "NASDAQ", "stock", 291],
-  ["META", "Meta Platforms, Inc.", "NASDAQ", "stock", 592],
-  ["TSLA", "Tesla, Inc.", "NASDAQ", "stock", 402],
-  ["COIN", "Coinbase Global, Inc.", "NASDAQ", "stock", 253],
-  ["MSTR", "Strategy Inc", "NASDAQ", "stock", 186],
-  ["QQQ", "Invesco QQQ Trust", "NASDAQ", "etf", 596],
-  ["JPM", "JPMorgan Chase & Co.", "NYSE", "stock", 299],
-  ["V", "Visa Inc.", "NYSE", "stock", 327],
-  ["BRK.B", "Berkshire Hathaway Inc. Class B", "NYSE", "stock", 503],
-  ["XOM", "Exxon Mobil Corporation", "NYSE", "stock", 117],
-  ["PG", "The Procter & Gamble Company", "NYSE", "stock", 148],
-  ["ADX", "Adams Diversified Equity Fund, Inc.", "NYSE", "fund", 22],
-  ["SPY", "SPDR S&P 500 ETF Trust", "ARCA", "etf", 659],
-  ["GLD", "SPDR Gold Shares", "ARCA", "trust", 374],
-  ["GBTC", "Grayscale Bitcoin Trust", "ARCA", "trust", 66],
-  ["VTI", "Vanguard Total Stock Market ETF", "ARCA", "etf", 324],
-  ["SAP", "SAP SE", "XETRA", "stock", 240],
-  ["SIE", "Siemens AG", "XETRA", "stock", 262],
-  ["ASML", "ASML Holding N.V.", "EURONEXT", "stock", 1010],
-  ["MC", "LVMH Moet Hennessy Louis Vuitton SE", "EURONEXT", "stock", 730],
-  ["NESN", "Nestle S.A.", "SIX", "stock", 99],
-  ["NOVN", "Novartis AG", "SIX", "stock", 128],
-  ["ROG", "Roche Holding AG", "SIX", "stock", 390],
-];
-
-const equities: readonly Equity[] = rows.map(([symbol, name, exchange, type, basePriceUsd]) => {
-  return { symbol, name, exchange, type, basePriceUsd };
-});
+const equities = (
+  [
+    ["AAPL", "Apple Inc.", "NASDAQ", "stock", 268],
+    ["MSFT", "Microsoft Corporation", "NASDAQ", "stock", 486],
+    ["NVDA", "NVIDIA Corporation", "NASDAQ", "stock", 182],
+    ["AMZN", "Amazon.com, Inc.", "NASDAQ", "stock", 221],
+    ["GOOGL", "Alphabet Inc. Class A", "NASDAQ", "stock", 291],
+    ["META", "Meta Platforms, Inc.", "NASDAQ", "stock", 592],
+    ["TSLA", "Tesla, Inc.", "NASDAQ", "stock", 402],
+    ["COIN", "Coinbase Global, Inc.", "NASDAQ", "stock", 253],
+    ["MSTR", "Strategy Inc", "NASDAQ", "stock", 186],
+    ["QQQ", "Invesco QQQ Trust", "NASDAQ", "etf", 596],
+    ["JPM", "JPMorgan Chase & Co.", "NYSE", "stock", 299],
+    ["V", "Visa Inc.", "NYSE", "stock", 327],
+    ["BRK.B", "Berkshire Hathaway Inc. Class B", "NYSE", "stock", 503],
+    ["XOM", "Exxon Mobil Corporation", "NYSE", "stock", 117],
+    ["PG", "The Procter & Gamble Company", "NYSE", "stock", 148],
+    ["ADX", "Adams Diversified Equity Fund, Inc.", "NYSE", "fund", 22],
+    ["SPY", "SPDR S&P 500 ETF Trust", "ARCA", "etf", 659],
+    ["GLD", "SPDR Gold Shares", "ARCA", "trust", 374],
+    ["GBTC", "Grayscale Bitcoin Trust", "ARCA", "trust", 66],
+    ["VTI", "Vanguard Total Stock Market ETF", "ARCA", "etf", 324],
+    ["SAP", "SAP SE", "XETRA", "stock", 240],
+    ["SIE", "Siemens AG", "XETRA", "stock", 262],
+    ["ASML", "ASML Holding N.V.", "EURONEXT", "stock", 1010],
+    ["MC", "LVMH Moet Hennessy Louis Vuitton SE", "EURONEXT", "stock", 730],
+    ["NESN", "Nestle S.A.", "SIX", "stock", 99],
+    ["NOVN", "Novartis AG", "SIX", "stock", 128],
+    ["ROG", "Roche Holding AG", "SIX", "stock", 390],
+  ] as const
+).map(([symbol, name, exchange, type, basePriceUsd]) => ({ symbol, name, exchange, type, basePriceUsd }));
+type Equity = (typeof equities)[number];
 
 /** Accepts `AAPL` and `NASDAQ:AAPL`, in any case. */
 function findEquity(symbol: string): Equity | undefined {
@@ -253,9 +190,7 @@ function findEquity(symbol: string): Equity | undefined {
 }
 
 /** "Exchange-qualified ticker symbol" (section 2). Its form is undocumented. */
-function qualifiedSymbol(equity: Equity): string {
-  return `${equity.exchange}:${equity.symbol}`;
-}
+const qualifiedSymbol = ({ exchange, symbol }: Equity) => `${exchange}:${symbol}`;
 
 function equityPrice(market: Market, equity: Equity, at: number): number {
   return roundTo(market.priceOf(hashText(0, `equity:${equity.symbol}`), equity.basePriceUsd, at), 6);

@@ -42,7 +42,7 @@ export function createSandboxApp(sandbox: ServiceSandbox): Hono<SandboxEnv> {
     const { key, what } = await context.req.parseBody();
     if (!isOpen || key !== sandbox.apiKey) return refuse(403, "Send this from the sandbox's own page");
     if (what === "critical" || what === "warning") sent.push(sandbox.fire({ severity: what }));
-    if (what === "storm") sandbox.storm(stormOfThePage);
+    if (what === "storm") sandbox.alarm.storm(stormOfThePage);
     const over = what === "resolve" ? sent.pop() : undefined;
     if (over !== undefined) sandbox.fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
     return context.redirect("/", 303);

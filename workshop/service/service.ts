@@ -1,14 +1,7 @@
-import { createAdaptorServer } from "@hono/node-server";
 import { AppError } from "../../src/core/errors.ts";
-import { createFaults, listen } from "../stand-in.ts";
-import {
-  Accounts,
-  keyLifeMs,
-  type NewAccount,
-  type NewSubscription,
-  planSubscriptions,
-  randomDigits,
-} from "./accounts.ts";
+import { errorMessage } from "../../src/ground/text/error-text.ts";
+import { createFaults, openServer } from "../stand-in.ts";
+import { Accounts, randomDigits } from "./accounts.ts";
 import { Alarm, type FireInput } from "./alarm.ts";
 import { Assets } from "./assets.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -19,14 +12,7 @@ import type { AlertEvent } from "./notification.ts";
 import { Notifier } from "./notifier.ts";
 import { type NotificationShape, type ServiceSandboxOptions, type Settings, settleOptions } from "./options.ts";
 import { createSandboxApp } from "./sandbox-app.tsx";
-import {
-  createStateFile,
-  notificationStates,
-  type SandboxNotification,
-  type SandboxState,
-  type StateFile,
-  type WatchSubscription,
-} from "./state.ts";
+import { notificationStates, type SandboxNotification, type SandboxState, StateFile } from "./state.ts";
 
 export type { ServiceSandboxOptions } from "./options.ts";
 
@@ -40,7 +26,7 @@ const saveEveryMs = 1000;
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
-  const file = createStateFile(settings.dataDir);
+  const file = new StateFile(settings.dataDir);
   const sandbox = new ServiceSandbox(settings, (await file.read()) ?? beginState(settings), file);
   await sandbox.save();
   await sandbox.open();
@@ -63,7 +49,7 @@ export class ServiceSandbox {
   readonly assets: Assets;
   readonly notifier: Notifier;
   readonly alarm: Alarm;
-  readonly #server: ReturnType<typeof createAdaptorServer>;
+  #server: Awaited<ReturnType<typeof openServer>> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stormCount: number;
   #watchedAt: number;
@@ -77,23 +63,22 @@ export class ServiceSandbox {
     readonly state: SandboxState,
     private readonly file: StateFile,
   ) {
-    const { now, key, shape, stormCount } = settings;
+    const { now, key, shape, stormCount, metricCount } = settings;
     if (key !== undefined) state.apiKey = key;
     if (shape !== undefined) state.shape = shape;
     this.apiKey = state.apiKey;
-    this.catalogue = new Catalogue({ seed: state.seed, metricCount: settings.metricCount });
-    this.market = new Market({ speed: settings.speed, nudges: () => state.nudges });
+    this.catalogue = new Catalogue({ seed: state.seed, metricCount });
+    this.market = new Market(this);
     this.accounts = new Accounts(this);
     this.timeline = new Timeline(now);
     this.rateLimit = new RateLimit(settings);
     this.assets = new Assets(this);
     this.notifier = new Notifier(this);
     this.alarm = new Alarm(this);
-    this.#server = createAdaptorServer({ fetch: createSandboxApp(this).fetch });
     this.#stormCount = stormCount;
     this.#watchedAt = now();
     this.#savedAt = now();
-    this.#settleFirstAccount();
+    this.accounts.settleFirst();
   }
 
   get alertingUrl(): string {
@@ -106,13 +91,14 @@ export class ServiceSandbox {
 
   async open(): Promise<void> {
     const { host, port, tickMs } = this.settings;
-    const { url } = await listen(this.#server, port, host).catch(async (cause: NodeJS.ErrnoException) => {
-      await this.#end();
+    const { fetch } = createSandboxApp(this);
+    this.#server = await openServer(fetch, { port, host }).catch(async (cause: NodeJS.ErrnoException) => {
+      await this.close();
       const hint = "Name another port with --port, or 0 for any";
       const message = `The sandbox cannot listen on ${host}:${port} (${cause.code ?? cause.message})`;
       throw new AppError("usage", message, { hint, cause });
     });
-    this.url = url;
+    this.url = this.#server.url;
     if (tickMs > 0) this.#timer = setInterval(() => this.tick(), tickMs);
   }
 
@@ -148,34 +134,9 @@ export class ServiceSandbox {
     return this.alarm.fire(input);
   }
 
-  storm(count: number, accountId?: string): AlertEvent[] {
-    return this.alarm.storm(count, accountId);
-  }
-
   setShape(shape: NotificationShape): void {
     this.state.shape = shape;
     this.changed();
-  }
-
-  async createAccount(input: NewAccount): Promise<{ id: string }> {
-    if (this.accounts.findByKey(input.key) !== undefined) {
-      throw new AppError("conflict", "Another account has this key", { hint: "Give each account its own key" });
-    }
-    const { id } = this.accounts.createAccount(input);
-    await this.save();
-    return { id };
-  }
-
-  /** Adds a key, or gives a known key another expiry. Default account: the first. */
-  async setKey(key: string, expiresAt: number, accountId?: string): Promise<void> {
-    this.accounts.setKey(key, expiresAt, accountId);
-    await this.save();
-  }
-
-  async subscribe(input: NewSubscription): Promise<WatchSubscription> {
-    const subscription = this.accounts.subscribe(input);
-    await this.save();
-    return { ...subscription };
   }
 
   /** Multiplies the metric's value by `1 + percent / 100` for this time, so its conditions turn. */
@@ -205,7 +166,7 @@ export class ServiceSandbox {
     const at = this.settings.now();
     this.timeline.runDue();
     if (this.#stormCount > 0 && this.notifier.hasOutput(this.accounts.getAccount())) {
-      this.storm(this.#stormCount);
+      this.alarm.storm(this.#stormCount);
       this.#stormCount = 0;
     }
     if (at - this.#watchedAt >= watchEveryMs / this.settings.speed) {
@@ -222,44 +183,23 @@ export class ServiceSandbox {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    try {
-      await this.#end();
-    } finally {
-      if ("closeAllConnections" in this.#server) this.#server.closeAllConnections();
-      await closed;
-    }
-  }
-
-  async #end(): Promise<void> {
     this.timeline.close();
-    await this.notifier.close();
-    await this.save();
+    try {
+      await this.notifier.close();
+      await this.save();
+    } finally {
+      await this.#server?.close();
+    }
   }
 
   /** Shown on the page and by GET /_sandbox. The next save follows a second later. */
   #noteTrouble(error: unknown): void {
-    this.#trouble = error instanceof Error ? error.message : String(error);
+    this.#trouble = errorMessage(error);
     this.#isChanged = true;
-  }
-
-  /** Creates the first account if needed, and renews its key for its full life. */
-  #settleFirstAccount(): void {
-    const { state, accounts, catalogue, market } = this;
-    const at = this.settings.now();
-    if (state.accounts.length > 0) {
-      accounts.setKey(state.apiKey, at + keyLifeMs);
-      return;
-    }
-    const userNames = ["Ada", "Grace", "Edsger", "Barbara", "Alan"];
-    const { users } = accounts.createAccount({ accountName: "Sandbox", key: state.apiKey, userNames });
-    for (const [index, plan] of planSubscriptions(catalogue, market, at).entries()) {
-      accounts.subscribe({ ...plan, userId: users[index % users.length]?.id });
-    }
   }
 }
 
-function beginState({ seed = 1, shape = "flat", key, random }: Settings): SandboxState {
+function beginState({ shape = "flat", key, random }: Settings): SandboxState {
   const apiKey = key ?? `sandbox-${randomDigits(random, 24)}`;
-  return { version: 1, seed, shape, apiKey, accounts: [], assets: [], nudges: [], notifications: [] };
+  return { version: 1, seed: 1, shape, apiKey, accounts: [], assets: [], nudges: [], notifications: [] };
 }
