@@ -123,7 +123,7 @@ function* findChanges(node, code) {
 
 const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Leaves out code that a package runs at its start and a relay may never need: docs/adr/0028. */
+/** Leaves out code that a package runs at its start and a relay may never need: docs/adr/0012. */
 const packagesLater = {
   name: "packages-later",
   transform(code, id) {
