@@ -3,20 +3,18 @@ import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
 import { json, text } from "../support/vendors/http-vendor.ts";
 import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
 import { otherSideOf } from "./http-other-side.ts";
-import { httpVendors, webhookHeader } from "./http-vendors.ts";
-
-type Vendor<Name extends keyof typeof httpVendors> = Awaited<ReturnType<(typeof httpVendors)[Name]>>["vendor"];
+import { type HttpVendorOf, httpVendors, webhookHeader } from "./http-vendors.ts";
 
 function describeHttp<Name extends keyof typeof httpVendors>(
   name: Name,
   edits: boolean,
-  about: (vendor: Vendor<Name>) => Omit<ChannelUnderTest, "channel" | "recipient" | "close">,
+  about: (vendor: HttpVendorOf<Name>) => Omit<ChannelUnderTest, "channel" | "recipient" | "close">,
 ): void {
   describeChannel(name, { edits }, async (answerMs) => {
     const { vendor, destination } = await httpVendors[name]();
     const limits = { connectTimeoutMs: patientMs, answerTimeoutMs: answerMs };
     const channel = await createChannel(destination, { now: Date.now, ...limits });
-    return { ...about(vendor as Vendor<Name>), channel, recipient: destination.name, close: vendor.close };
+    return { ...about(vendor as HttpVendorOf<Name>), channel, recipient: destination.name, close: vendor.close };
   });
 }
 

@@ -1,4 +1,6 @@
+import { onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
+import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createDiscordVendor, createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
@@ -48,3 +50,17 @@ export const httpVendors = {
     return { vendor, destination: { ...common, type: "teams" as const, url: new Secret(vendor.origin + vendor.path) } };
   },
 };
+
+type Vendors = typeof httpVendors;
+export type HttpVendorOf<Name extends keyof Vendors> = Awaited<ReturnType<Vendors[Name]>>["vendor"];
+
+/** A stand-in, and what opens channels to it until the test ends: `change` goes over the destination. */
+export async function setUpHttp<Name extends keyof Vendors>(name: Name) {
+  const { vendor, destination } = await httpVendors[name]();
+  async function open(change: object = {}) {
+    const channel = await createChannel({ ...destination, ...change }, { now: Date.now });
+    onTestFinished(() => channel.close());
+    return channel;
+  }
+  return { vendor: vendor as HttpVendorOf<Name>, open };
+}

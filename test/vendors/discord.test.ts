@@ -1,23 +1,20 @@
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { createDiscordChannel } from "../../src/vendors/discord/send.ts";
-import { destinationBase } from "../support/destinations.ts";
+import { type HttpVendorOf, setUpHttp } from "../conformance/http-vendors.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { pngOf } from "../support/png.ts";
 import { sayOutcome } from "../support/say-outcome.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createDiscordVendor, type DiscordVendor } from "../support/vendors/app-vendors.ts";
 
-let vendor: DiscordVendor;
+let vendor: HttpVendorOf<"discord">;
+let open: (change?: object) => Promise<Channel>;
 let channel: Channel;
+beforeEach(async () => {
+  ({ vendor, open } = await setUpHttp("discord"));
+  channel = await open();
+});
 
-function open(path = vendor.path): Channel {
-  const url = new Secret(vendor.origin + path);
-  const destination = { ...destinationBase("ops"), type: "discord" as const, url, allowInternal: ["127.0.0.1"] };
-  const opened = createDiscordChannel(destination, { now: Date.now });
-  onTestFinished(() => opened.close());
-  return opened;
-}
+const openAt = (path: string) => open({ url: new Secret(vendor.origin + path) });
 const message = (body: object) => ({ kind: "discord" as const, text: "", body: JSON.stringify(body) });
 
 /** Sends it; the reference of the message. */
@@ -26,11 +23,6 @@ async function send(sent: ReturnType<typeof message>, change = {}): Promise<stri
   if (outcome.kind !== "sent" || outcome.ref === undefined) throw new Error("not sent");
   return outcome.ref;
 }
-
-beforeEach(async () => {
-  vendor = await createDiscordVendor();
-  channel = open();
-});
 
 describe("a picture for a message on Discord", () => {
   const picture = { png: pngOf(800, 400), alt: "TVL of USDC" };
@@ -66,7 +58,7 @@ describe("a picture for a message on Discord", () => {
     expect(vendor.messages).toMatchObject([
       { content: "over", embeds: [{ description: "after 8 min", image }], attachments },
     ]);
-    await open().edit?.(ref, message({ content: "again" }), sendContext());
+    await (await open()).edit?.(ref, message({ content: "again" }), sendContext());
     expect(vendor.messages).toMatchObject([{ content: "again", embeds: [], attachments }]);
   });
 
@@ -83,7 +75,7 @@ describe("a picture for a message on Discord", () => {
   });
 
   it("keeps the thread of the webhook's address, as edits do", async () => {
-    channel = open(`${vendor.path}?thread_id=42`);
+    channel = await openAt(`${vendor.path}?thread_id=42`);
     const ref = await send(firing);
     await channel.edit?.(ref, firing, sendContext());
     await channel.illustrate?.(ref, firing, picture, sendContext());
@@ -117,7 +109,7 @@ describe("a Discord webhook", () => {
   it("is probed by reading it, and found gone", async () => {
     expect(await probe()).toMatchObject({ kind: "sent" });
     expect(vendor.requests[0]?.method).toBe("GET");
-    expect(sayOutcome(await probe(open("/api/webhooks/1/deleted")))).toBe("rejected destination gone");
+    expect(sayOutcome(await probe(await openAt("/api/webhooks/1/deleted")))).toBe("rejected destination gone");
   });
 
   it("is not gone because a server that imitates Discord does not know the question", async () => {

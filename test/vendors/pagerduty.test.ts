@@ -1,25 +1,18 @@
-import { beforeEach, expect, it, onTestFinished } from "vitest";
-import { Secret } from "../../src/core/secret.ts";
+import { beforeEach, expect, it } from "vitest";
 import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
-import { createPagerdutyChannel } from "../../src/vendors/pagerduty/send.ts";
+import { type HttpVendorOf, setUpHttp } from "../conformance/http-vendors.ts";
 import { dataOf, fullFacts, makeAlert, makeContext, publicUrl } from "../rendering/sample.ts";
-import { destinationBase } from "../support/destinations.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createPagerdutyVendor, type PagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
 
-let vendor: PagerdutyVendor;
+let vendor: HttpVendorOf<"pagerduty">;
+let send: (message: PagerdutyMessage) => Promise<object>;
 beforeEach(async () => {
-  vendor = await createPagerdutyVendor();
+  const { open, ...world } = await setUpHttp("pagerduty");
+  vendor = world.vendor;
+  const channel = await open();
+  send = (message) => channel.send(message, sendContext());
 });
-
-async function send(message: PagerdutyMessage) {
-  const base = { ...destinationBase("oncall"), type: "pagerduty" as const, allowInternal: ["127.0.0.1"] };
-  const destination = { ...base, routingKey: new Secret(vendor.routingKey), server: vendor.origin };
-  const channel = createPagerdutyChannel(destination, { now: Date.now });
-  onTestFinished(() => channel.close());
-  return channel.send(message, sendContext());
-}
 
 const rendering = createRendering({ publicUrl });
 

@@ -93,11 +93,6 @@ it("is refused with the vendor's words when the message is gone, or it is no pic
   expect(standIn.messages(chatId)).toMatchObject([{ text: "fires" }]);
 });
 
-it("says how long the chat asks to wait", async () => {
-  standIn.faults.next({ kind: "flood", method: "editMessageMedia", retryAfterSeconds: 7 });
-  expect(await sendWith(text("fires"))).toMatchObject({ kind: "retry", reason: "rate_limited", waitMs: 7_500 });
-});
-
 it("may hang without a text waiting for its connection", async () => {
   const ref = await send(text("fires"));
   standIn.faults.next({ kind: "hang", method: "editMessageMedia" });

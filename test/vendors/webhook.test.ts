@@ -10,17 +10,15 @@ import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createHttpVendor, type HttpVendor, text, type VendorAnswer } from "../support/vendors/http-vendor.ts";
+import { createHttpVendor, type HttpVendor } from "../support/vendors/http-vendor.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 let vendor: HttpVendor;
-let answer: VendorAnswer;
 let now: number;
 
 beforeEach(async () => {
-  answer = { status: 204 };
   now = Date.now();
-  vendor = await createHttpVendor(() => answer);
+  vendor = await createHttpVendor(() => ({ status: 204 }));
 });
 
 function open(change: Partial<WebhookDestination> = {}, options: object = {}): Channel {
@@ -117,16 +115,6 @@ describe("headers of the configuration", () => {
 });
 
 describe("an outgoing webhook", () => {
-  it("is not sent to an internal address that is not allowed, and says how to allow it", async () => {
-    expect(await send(open({ allowInternal: [] }))).toEqual({
-      kind: "rejected",
-      scope: "destination",
-      reason: "forbidden_address",
-      detail: expect.stringMatching(/127\.0\.0\.1 is loopback.*allowInternal/),
-    });
-    expect(vendor.requests).toHaveLength(0);
-  });
-
   it("is not sent to a server whose certificate nobody vouches for", async () => {
     const { cert, key } = createSelfSignedCertificate(now);
     let connections = 0;
@@ -138,14 +126,6 @@ describe("an outgoing webhook", () => {
     const outcome = await send(open({ url: `https://localhost:${port}/in`, allowInternal: ["localhost"] }));
     expect(outcome).toMatchObject({ kind: "retry", reason: "tls_failed" });
     expect(connections).toBeGreaterThan(0);
-  });
-
-  it.each([
-    [200, { kind: "sent" }],
-    [422, { kind: "rejected", scope: "message", detail: expect.stringMatching(/^.{60,300}$/) }],
-  ])("has an outcome of one line whatever the size of the answer: %i", async (status, outcome) => {
-    answer = text(status, "x".repeat(5_000_000));
-    expect(await send(open())).toMatchObject(outcome);
   });
 
   it.each(["", "hooks.example.com/in", "ftp://hooks.example.com/", "javascript:alert(1)", "file:///etc/passwd"])(
@@ -176,6 +156,7 @@ describe("an outgoing webhook", () => {
     const resolve: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "10.0.0.1", family: 4 }]);
     const url = `https://${label}.${label}.${label}.${label}.example/`;
     const outcome = await send(open({ url, allowInternal: [] }, { resolve }));
-    expect(outcome).toMatchObject({ reason: "forbidden_address", detail: expect.stringMatching(/^.{280,300}$/) });
+    const refused = { kind: "rejected", scope: "destination", reason: "forbidden_address" };
+    expect(outcome).toEqual({ ...refused, detail: expect.stringMatching(/^.{280,300}$/) });
   });
 });

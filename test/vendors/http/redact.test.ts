@@ -28,8 +28,4 @@ describe("redaction", () => {
   it("leaves other words alone", () => {
     expect(redact("invalid_blocks at /services")).toBe("invalid_blocks at /services");
   });
-
-  it("ignores what is too short to be a secret", () => {
-    expect(createRedactor(["", "a", "ok"])("a okay day")).toBe("a okay day");
-  });
 });
