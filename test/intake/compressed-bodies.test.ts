@@ -49,9 +49,11 @@ describe("a compressed body", () => {
       [Buffer.concat([gzipSync(json.slice(0, 9)), gzipSync(json.slice(9))]), "gzip"],
     ] as const)
       expect(await send(packed, coding)).toMatchObject({ status: 202 });
+    // Which codings are none of these: test/security/request-framing.test.ts.
+    expect(await send(brotliCompressSync(json), "br")).toMatchObject({ status: 415 });
     expect(bodies().map(String)).toEqual(Array(6).fill(json));
     expect(stored[0]?.headers).toContain('["content-encoding","gzip"]');
-    expect([door.inFlight(), door.counters.accepted, door.counters.compressed]).toEqual([0, 6, 0]);
+    expect([door.inFlight(), door.counters.accepted, door.counters.compressed]).toEqual([0, 6, 1]);
   });
 
   it("is split and known by its key like any other", async () => {
@@ -70,13 +72,6 @@ describe("a compressed body", () => {
     const broken = [Buffer.from(json), Buffer.alloc(0), packed.subarray(0, -1), packed.subarray(0, 12), flipped];
     for (const body of broken) expect(await send(body, "gzip")).toMatchObject({ status: 202 });
     expect(bodies()).toEqual(broken);
-  });
-
-  it("is answered 415 in every other coding, and where the body has several", async () => {
-    const { send, stored, door } = await openKeeping();
-    for (const coding of ["br", "zstd", "compress", "gzip, gzip", "gzip, br", "aes128gcm"])
-      expect(await send(brotliCompressSync(json), coding)).toMatchObject({ status: 415 });
-    expect([stored.length, door.counters.compressed]).toEqual([0, 6]);
   });
 
   it("may come to the limit of a body and no further, packed or not", async () => {

@@ -7,7 +7,8 @@ const folder = new URL("../fixtures/payloads/", import.meta.url);
 const payloads = readdirSync(folder).filter((name) => /\.(json|txt)$/.test(name) && !name.endsWith(".facts.txt"));
 
 /** The header is what senders most often get wrong, so every payload must read the same under each. */
-const headers = ["application/json", "text/plain; charset=utf-8", undefined];
+const types = ["application/json", "text/plain; charset=utf-8", "application/x-www-form-urlencoded"];
+const headers = [...types, "application/octet-stream", "nonsense", undefined];
 
 const factsOf = (body: Buffer, header?: string) =>
   translateRequest(body, header)
