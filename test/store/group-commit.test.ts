@@ -47,18 +47,6 @@ it("group commit puts a whole batch into one commit", async () => {
   expect(db.inTransaction).toBe(false);
 });
 
-it("group commit lets a bad call fail alone, whole, and commits the rest of its batch", async () => {
-  const { group, accept, count, db } = setUp();
-  const [taken, half, other] = [newId(), newId(), newId()];
-  await group.commit([accept([taken])]);
-  const { results } = await group.commit([accept([newId()]), accept([half, taken]), accept([other])]);
-  expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
-  expect(count()).toBe(3);
-  expect(db.prepare("SELECT count(*) FROM alerts WHERE id = ?").pluck().get(half)).toBe(0);
-  expect(db.prepare("SELECT count(*) FROM requests").pluck().get()).toBe(3);
-  expect(db.inTransaction).toBe(false);
-});
-
 it("group commit gives the changes of a call that was rolled back no version", async () => {
   const { group, db } = setUp();
   const taken = newId();

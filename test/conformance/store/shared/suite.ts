@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import { Mailbox } from "../../../../src/core/mailbox.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { aboutScenes, noon, type OpenStore, openScene, planned } from "../scene.ts";
+import { aboutScenes, noon, type OpenStore, openScene } from "../scene.ts";
 
 /** One database that two relays have open. */
 async function openPair(open: OpenStore) {
@@ -13,28 +13,11 @@ async function openPair(open: OpenStore) {
 
 /** What a driver with `sharedByRelays` has to do besides. */
 export const describeShared = aboutScenes("two relays on one database", openPair, (test) => {
-  test("give an expiring key to one of them, and resend what failed once", async (scene) => {
-    const { store, other, lane, route, due } = scene;
+  test("give an expiring key to one of them", async ({ store, other }) => {
     const both = [store, other];
-    const entry = { key: "k1", expiresAt: noon + 1 };
-    const puts = both.map((one) => one.putKeyIfAbsent("used-login-code", entry, noon));
+    const puts = both.map((one) => one.putKeyIfAbsent("used-login-code", { key: "k1", expiresAt: noon + 1 }, noon));
     expect((await Promise.all(puts)).sort()).toEqual([false, true]);
     for (const one of both) expect(await one.hasKey("used-login-code", "k1", noon)).toBe(true);
-    await route();
-    const [{ seq: deliverySeq } = { seq: 0 }] = await due("chat");
-    await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, []);
-    const calls = [{ deliverySeq, planned: [planned("chat")], onlyNew: false }];
-    const counts = await Promise.all(both.map((one) => one.resendFailed(calls, noon)));
-    expect(counts.map(({ made }) => made).sort()).toEqual([0, 1]);
-  });
-
-  test("grant a lane group to one of them, until its lease ends or it is freed", async ({ store, other }) => {
-    const group = { group: "bot", statuses: [], paces: [] };
-    const [mine] = await store.acquireLanes("one", [group], 60_000);
-    expect(await other.acquireLanes("other", [group], 60_000)).toEqual([]);
-    await store.releaseLanes(mine ? [mine] : []);
-    expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
-    expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
   });
 
   test("leave letters for each other, and each is given once and heard of", async ({ store, other }) => {
