@@ -63,13 +63,6 @@ test("what is given is used and not written down", async () => {
   await expect(stat(dataDir)).rejects.toThrow();
 });
 
-test("processes that start together agree on one secret", async () => {
-  const all = await Promise.all(Array.from({ length: 8 }, () => create()));
-  expect(new Set(all.map((secrets) => secrets.webhookSecret.reveal())).size).toBe(1);
-  expect(all.filter((secrets) => secrets.created.includes("webhook-secret"))).toHaveLength(1);
-  expect(await readdir(join(dataDir, "secrets"))).toHaveLength(2);
-});
-
 test("rotation replaces one and leaves the other", async () => {
   const before = await create();
   const rotated = await rotateSecret(files(), "webhook-secret");
