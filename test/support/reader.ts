@@ -1,12 +1,9 @@
-import { existsSync } from "node:fs";
 import type { Translation } from "../../src/core/alert.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../../src/core/ports/body-reader.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
+import { compiledThread } from "./compiled-thread.ts";
 
-/** The compiled entry of the reading thread: a thread runs no TypeScript. Fails when nobody has built. */
-export const readingThreadEntry = new URL("../../dist/intake/thread/thread.js", import.meta.url);
-if (!existsSync(readingThreadEntry))
-  throw new Error("dist/intake/thread/thread.js is missing: run `npm run build` first (`npm test` does)");
+export const readingThreadEntry = compiledThread("intake/thread/thread.js");
 
 /** A thread that does to a body what the body says: hang, eat, crash, throw; anything else is read as it is. */
 export const roughThreadEntry = new URL("./rough-reading-thread.mjs", import.meta.url);
