@@ -20,6 +20,15 @@ export const describeShared = aboutScenes("two relays on one database", openPair
     for (const one of both) expect(await one.hasKey("used-login-code", "k1", noon)).toBe(true);
   });
 
+  test("grant a lane group to one of them, until its lease ends or it is freed", async ({ store, other }) => {
+    const group = { group: "bot", statuses: [], paces: [] };
+    const [mine] = await store.acquireLanes("one", [group], 60_000);
+    expect(await other.acquireLanes("other", [group], 60_000)).toEqual([]);
+    await store.releaseLanes(mine ? [mine] : []);
+    expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
+    expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
+  });
+
   test("leave letters for each other, and each is given once and heard of", async ({ store, other }) => {
     const boxes = [store, other].map((one) => new Mailbox<string>(one, "all", 4)) as [Mailbox<string>, Mailbox<string>];
     const heard = new Promise<void>((resolve) => other.subscribe("mail", resolve));
