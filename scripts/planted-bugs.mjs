@@ -727,8 +727,8 @@ const ofTheRooms = [
   {
     name: "forgets what was refused while nothing could be written",
     file: "src/watch/disk.ts",
-    from: "const before = this.#full ?? saved;",
-    to: "const before = saved;",
+    from: "const before = this.#full ?? this.memory.full;",
+    to: "const before = this.memory.full;",
     tests: ["test/watch/disk.test.ts"],
   },
   {
