@@ -53,15 +53,13 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
   const accounts = new Map<string | undefined, AccountWatch>();
   const senders = [undefined, ...config.sources.map(({ name }) => name)];
-  for (const source of senders) {
-    const watch = await openAccountWatch(config, deps, source);
-    if (watch !== undefined) accounts.set(source, watch);
-  }
-  const running = await openRunningTimes(isShared ? deps : { store, clock, log });
   const gaps = new Map<string | undefined, GapWatch>();
+  const running = await openRunningTimes(isShared ? deps : { store, clock, log });
   for (const source of senders) {
-    const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
-    if (watch !== undefined) gaps.set(source, watch);
+    const account = await openAccountWatch(config, deps, source);
+    if (account !== undefined) accounts.set(source, account);
+    const ofGaps = await openGaps(config, { ...deps, activeMutes }, running, source);
+    if (ofGaps !== undefined) gaps.set(source, ofGaps);
   }
   const shapes = await new ShapeWatch({
     ...deps,
@@ -70,8 +68,8 @@ export async function openWatches(config: Config, deps: WatchesDeps) {
   }).open();
   /** A source is another sender: the account of the environment says nothing about it. */
   const describeAccount = (source?: string) => {
-    const sender = accounts.get(senders.includes(source) ? source : undefined);
-    return sender && describe(sender);
+    const view = accounts.get(senders.includes(source) ? source : undefined)?.view();
+    return view === undefined || view.verdict === "idle" ? undefined : [view.summary, ...view.troubles].join(" ");
   };
   const silence =
     config.silence.length === 0
@@ -151,12 +149,6 @@ async function findSpoiling(
   const upstream = await import("../upstream/prove-address.ts");
   const url = `${publicUrl}/hooks/${secret.reveal()}`;
   return upstream.findSpoiling(url, secret, intake.maxBodyBytes, stop).catch(() => undefined);
-}
-
-/** A sentence on the account that should send. Undefined: nothing helpful is known. */
-function describe(account: AccountWatch): string | undefined {
-  const { verdict, summary, troubles } = account.view();
-  return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
 /** How the relay asks a watched account. Undefined: the source has none. Default: the account of the environment. */

@@ -66,8 +66,6 @@ interface ShapeNote {
  * that has the store alone holds the lane from start to stop.
  */
 export class SharedWatches {
-  readonly #config: Config;
-  readonly #deps: SharedWatchesDeps;
   readonly #isShared: boolean;
   readonly #saved: ShownWatches;
   readonly #mail: Mailbox<Letter>;
@@ -93,9 +91,10 @@ export class SharedWatches {
     return watches;
   }
 
-  private constructor(config: Config, deps: SharedWatchesDeps) {
-    this.#config = config;
-    this.#deps = deps;
+  private constructor(
+    private readonly config: Config,
+    private readonly deps: SharedWatchesDeps,
+  ) {
     this.#isShared = deps.store.capabilities.sharedByRelays;
     this.#saved = new ShownWatches(deps);
     this.#mail = new Mailbox(deps.store, dutiesGroup, mostWaiting);
@@ -118,7 +117,7 @@ export class SharedWatches {
 
   /** Default: the account of the environment. Undefined: it is not watched. */
   accountOf(source?: string) {
-    if (accountAccess(this.#config, source) === undefined) return undefined;
+    if (accountAccess(this.config, source) === undefined) return undefined;
     return {
       known: () => this.#knownOf(source, this.#own?.accounts.get(source)),
       putBack: () => this.#putBack(source),
@@ -127,8 +126,8 @@ export class SharedWatches {
 
   /** Undefined: nobody looks for missing alerts of the account. */
   gapsOf(source?: string) {
-    const { gapsEveryMs } = this.#config.watch;
-    if (accountAccess(this.#config, source) === undefined || gapsEveryMs === undefined) return undefined;
+    const { gapsEveryMs } = this.config.watch;
+    if (accountAccess(this.config, source) === undefined || gapsEveryMs === undefined) return undefined;
     return {
       /** See `GapWatch`. Rejects as the store does. */
       report: async () => {
@@ -143,7 +142,7 @@ export class SharedWatches {
 
   /** What came to the hooks of sources of all running relays, by source. */
   hooks(): ReadonlyMap<string, HookReport> {
-    return addUpHooks(this.#deps.hooks, this.#deps.engine.membership.others)();
+    return addUpHooks(this.deps.hooks, this.deps.engine.membership.others)();
   }
 
   readonly noteShapes: ShapeWatch["note"] = (alerts, receivedAt, hook) => {
@@ -171,19 +170,19 @@ export class SharedWatches {
       : [];
     await Promise.all([
       ...others.map((poll) => poll.run(stop)),
-      untilAborted(stop).then(this.#deps.engine.duties.leave),
+      untilAborted(stop).then(this.deps.engine.duties.leave),
     ]);
   }
 
   #pollOf(failed: string, everyMs: number, look: () => Promise<void>): Poll {
-    return createPoll({ look, everyMs, clock: this.#deps.clock, onFailed: logFailure(this.#deps.log, failed) });
+    return createPoll({ look, everyMs, clock: this.deps.clock, onFailed: logFailure(this.deps.log, failed) });
   }
 
   async #serve(lane: LaneFence, stop: AbortSignal): Promise<void> {
     // Every watch listens to it, so the many listeners are no leak.
     setMaxListeners(0, stop);
     this.#noteRelays();
-    this.#opening = openWatches(this.#config, this.#depsUnder(lane)).then((opened) => {
+    this.#opening = openWatches(this.config, this.#depsUnder(lane)).then((opened) => {
       this.#own = opened;
     });
     await this.#opening;
@@ -199,7 +198,7 @@ export class SharedWatches {
   }
 
   #depsUnder(lane: LaneFence): WatchesDeps {
-    const { store, engine, log } = this.#deps;
+    const { store, engine, log } = this.deps;
     let isLost = false;
     async function keep(written: Promise<"done" | "lost">): Promise<void> {
       if ((await written) === "done") return;
@@ -215,7 +214,7 @@ export class SharedWatches {
       notify: (facts, watch, to) => keep(engine.notify(facts, watch, lane, to)),
       askForShape: (id) => {
         this.#askedFor = [...this.#askedFor, id].slice(-mostAskedFor);
-        this.#deps.askForShape(id);
+        this.deps.askForShape(id);
       },
     };
   }
@@ -224,15 +223,15 @@ export class SharedWatches {
   #depsOfAny(): WatchesDeps {
     return {
       ...this.#depsAlways(),
-      store: { ...this.#deps.store, saveWatchState: async () => {} },
+      store: { ...this.deps.store, saveWatchState: async () => {} },
       notify: async () => {},
     };
   }
 
   #depsAlways() {
     return {
-      ...this.#deps,
-      hooks: addUpHooks(this.#deps.hooks, this.#deps.engine.membership.others),
+      ...this.deps,
+      hooks: addUpHooks(this.deps.hooks, this.deps.engine.membership.others),
       ranSince: () => this.#ranSince,
       isShared: this.#isShared,
     };
@@ -251,7 +250,7 @@ export class SharedWatches {
       shapes: () => mine.shapes.view(),
       hasOthers: () => {
         this.#noteRelays();
-        return this.#deps.engine.membership.others().length > 0;
+        return this.deps.engine.membership.others().length > 0;
       },
     });
   }
@@ -278,7 +277,7 @@ export class SharedWatches {
   async #putBack(source?: string): Promise<"put-back" | "unchanged"> {
     const own = this.#own?.accounts.get(source);
     if (own !== undefined) return own.putBack();
-    const watch = (await openAccountWatch(this.#config, this.#depsOfAny(), source)) as AccountWatch;
+    const watch = (await openAccountWatch(this.config, this.#depsOfAny(), source)) as AccountWatch;
     const done = await watch.putBack();
     await this.#leave({ source, isPutBack: true });
     return done;
@@ -287,9 +286,9 @@ export class SharedWatches {
   async #checkGaps(window: GapWindow, source?: string): Promise<GapReport> {
     const own = this.#own?.gaps.get(source);
     if (own !== undefined) return own.check(window);
-    const downtimes = await readDowntimes(this.#deps.store, this.#deps.clock.now(), true);
+    const downtimes = await readDowntimes(this.deps.store, this.deps.clock.now(), true);
     const running = { downtimes: () => downtimes };
-    const watch = (await openGaps(this.#config, this.#depsOfAny(), running, source)) as GapWatch;
+    const watch = (await openGaps(this.config, this.#depsOfAny(), running, source)) as GapWatch;
     const report = await watch.check(window);
     const gaps = watch.report();
     if (gaps === undefined) return report;
@@ -320,20 +319,18 @@ export class SharedWatches {
   }
 
   #noteRelays(): void {
-    this.#ranSince = Math.min(
-      this.#ranSince,
-      ...this.#deps.engine.membership.others().map(({ startedAt }) => startedAt),
-    );
+    const starts = this.deps.engine.membership.others().map(({ startedAt }) => startedAt);
+    this.#ranSince = Math.min(this.#ranSince, ...starts);
   }
 
   async #follow(): Promise<void> {
     this.#noteRelays();
     if (this.#own !== undefined) return;
     const saved = await this.#saved.readViews();
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     if (saved === undefined || saved.at <= this.#shown.at || now - saved.at >= shownForMs) return;
     this.#shown = saved;
-    for (const id of saved.askFor ?? []) this.#deps.askForShape(id);
+    for (const id of saved.askFor ?? []) this.deps.askForShape(id);
   }
 
   async #ship(): Promise<void> {

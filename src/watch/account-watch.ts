@@ -286,7 +286,9 @@ export class AccountWatch extends Watch<Memory> {
   }
 
   view(): WatchView {
-    return viewAccount(this.#names, this.#last);
+    const { watch: name, setup } = this.#names;
+    if (this.#last !== undefined) return viewAccount(name, setup, this.#last);
+    return { name, verdict: "unknown", summary: "the service was not asked yet", troubles: [] };
   }
 
   known(): Pick<AccountView, "answer" | "canPutBack"> {
@@ -299,11 +301,7 @@ const isSpent = ({ putBackAt }: Memory, now: number) => ofLastDay(putBackAt, now
 
 const isOutput = (matter: AccountFinding["matter"]) => matter === "webhook" || matter === "channel";
 
-function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefined): WatchView {
-  if (last === undefined) {
-    return { name, verdict: "unknown", summary: "the service was not asked yet", troubles: [] };
-  }
-  const { at: lookedAt, look, findings, registered } = last;
+function viewAccount(name: string, setup: string, { at: lookedAt, look, findings, registered }: Seen): WatchView {
   const bad = findings.filter(({ verdict }) => verdict === "bad");
   const troubles = bad.map(({ title, text }) => `${title}. ${text}`.trim());
   const seen = { name, troubles, lookedAt };

@@ -22,11 +22,6 @@ export interface CanaryDeps extends WatchDeps {
   newId: NewId;
 }
 
-interface Failure {
-  stage: CanaryStage;
-  detail: string;
-}
-
 /** The wait after a start: a proxy in front of the relay needs time to find it. */
 const firstAfterMs = 60_000;
 /** The wait before a second try. A failure counts when the second try fails too. */
@@ -53,6 +48,7 @@ const stateSchema = z.object({
     .optional(),
 });
 type State = z.infer<typeof stateSchema>;
+type Failure = Pick<NonNullable<State["failing"]>, "stage" | "detail">;
 
 /** Sends a marked test alert on the whole real way, from name and TLS to routing. Mostly no destination gets it. */
 export class Canary extends Watch<State, CanaryView> {
@@ -223,28 +219,26 @@ const mends: Record<CanaryStage, string> = {
   routed: "Look at tocsin status.",
 };
 
-const routedNews = {
-  worse: "Alerts may be late: Tocsin stores them and does not send them on",
-  others: "Alerts of senders probably wait as well.",
-  better: "Tocsin sends alerts on again",
-  meanwhile: "What was stored meanwhile is sent.",
-};
-const bodyNews = {
-  worse: "Alerts may lose their content on the way to Tocsin",
-  others: "Alerts of senders probably arrive in the same way.",
-  better: "Alerts arrive whole at the public address again",
-  meanwhile: "What was lost of alerts meanwhile is not in the log.",
-};
 const reachNews = {
   worse: "Alerts may not arrive: Tocsin does not reach itself at its public address",
   others: "Alerts of senders probably fail in the same way.",
   better: "Tocsin reaches itself at its public address again",
   meanwhile: "What senders could not send meanwhile is not in the log.",
 };
-
-function newsOf(stage: CanaryStage) {
-  return stage === "routed" ? routedNews : stage === "body" ? bodyNews : reachNews;
-}
+const newsOf: Partial<Record<CanaryStage, typeof reachNews>> = {
+  routed: {
+    worse: "Alerts may be late: Tocsin stores them and does not send them on",
+    others: "Alerts of senders probably wait as well.",
+    better: "Tocsin sends alerts on again",
+    meanwhile: "What was stored meanwhile is sent.",
+  },
+  body: {
+    worse: "Alerts may lose their content on the way to Tocsin",
+    others: "Alerts of senders probably arrive in the same way.",
+    better: "Alerts arrive whole at the public address again",
+    meanwhile: "What was lost of alerts meanwhile is not in the log.",
+  },
+};
 
 function write({ publicUrl }: CanaryDeps, said: Omit<OwnWords, "key" | "link">): AlertFacts {
   return ownFacts({ key: "canary", link: `${publicUrl}/silence`, ...said });
@@ -252,7 +246,7 @@ function write({ publicUrl }: CanaryDeps, said: Omit<OwnWords, "key" | "link">):
 
 function writeWorse(deps: CanaryDeps, { stage, detail }: Failure): AlertFacts {
   const when = describeCanarySchedule(deps.schedule);
-  const { worse: title, others } = newsOf(stage);
+  const { worse: title, others } = newsOf[stage] ?? reachNews;
   return write(deps, {
     title,
     text: `A test that it sends there ${when} failed twice: ${detail}. ${mends[stage]} ${others}`,
@@ -263,7 +257,7 @@ function writeWorse(deps: CanaryDeps, { stage, detail }: Failure): AlertFacts {
 }
 
 function writeBetter(deps: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
-  const { better, meanwhile: text } = newsOf(stage);
+  const { better, meanwhile: text } = newsOf[stage] ?? reachNews;
   const title = `${better}, after ${formatDuration(failedForMs)}`;
   return write(deps, { title, text, severity: "info", status: "resolved" });
 }

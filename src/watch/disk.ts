@@ -1,17 +1,13 @@
 import { z } from "zod";
 import type { WatchView } from "../contract/operations.ts";
 import { type OwnWords, ownFacts } from "../core/own-facts.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import { type ShownDuty, Watch, type WatchDeps } from "./watch.ts";
 
-export interface DiskSight {
-  full: boolean;
-  /** Absent: the database is on another machine. */
-  freeBytes?: number;
-  diskBytes?: number;
-}
+export type DiskSight = Pick<StoreHealth, "full" | "freeBytes" | "diskBytes">;
 
 export interface DiskWatchDeps extends WatchDeps {
   /** Rejects as the store does. */

@@ -13,7 +13,7 @@ export interface HeartbeatDeps {
   log: Log;
 }
 
-type State = "starting" | "beating" | "silent" | "not_taken";
+type State = { name: "starting" | "beating" | "silent" | "not_taken"; since: number; reason: string };
 
 const lookEveryMs = 30_000;
 /** The time to the next look while the relay is not ready, or after a refused sign. */
@@ -39,13 +39,13 @@ export async function openHeartbeatWatch(
  *     stopped in order ──▶ nothing more
  */
 export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): ShownDuty {
-  let state: { name: State; since: number; reason: string } = { name: "starting", since: clock.now(), reason: "" };
+  let state: State = { name: "starting", since: clock.now(), reason: "" };
   let lookedAt: number | undefined;
   /** The last turn whose sign was accepted. Absent: the next is due now. */
   let takenAt: number | undefined;
   let hasSaidFailing = false;
 
-  function turnTo(name: State, reason = ""): void {
+  function turnTo(name: State["name"], reason = ""): void {
     const isNew = name !== state.name;
     state = { name, since: isNew ? clock.now() : state.since, reason };
     if (isNew) log[name === "beating" ? "info" : "warn"](`heartbeat.${name}`, { to: line.host, reason });
@@ -91,20 +91,14 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
 
   return {
     async run(stop) {
-      while (!stop.aborted) {
-        await clock.sleep(await takeTurn(stop), stop);
-      }
+      while (!stop.aborted) await clock.sleep(await takeTurn(stop), stop);
       await line.close();
     },
     view: () => viewOf(state, line.host, lookedAt),
   };
 }
 
-function viewOf(
-  { name, since, reason }: { name: State; since: number; reason: string },
-  host: string,
-  lookedAt?: number,
-): WatchView {
+function viewOf({ name, since, reason }: State, host: string, lookedAt?: number): WatchView {
   const view = { name: "heartbeat", lookedAt, troubles: [] };
   const inTrouble = (summary: string, advice = ""): WatchView => {
     return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}.${advice}`] };

@@ -146,11 +146,8 @@ export function leaveOutOptional(kind: Followed): void {
 /** @param taken new names that were already given to other places */
 function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken: Set<string>): LostPlace {
   const { path, type, facts } = place;
-  const now: LostPlace["now"] = {};
-  for (const fact of facts) {
-    const source = places.find((other) => other.facts.includes(fact));
-    if (source !== undefined) now[fact] = source.path;
-  }
+  const sourceOf = (fact: MappableFact) => places.find((other) => other.facts.includes(fact))?.path;
+  const now: LostPlace["now"] = Object.fromEntries(facts.map((fact) => [fact, sourceOf(fact)]));
   const same = places.find((other) => other.path === path);
   if (same !== undefined) return { path, type, facts, retyped: { as: same.type, path }, now };
   const below = places.find((other) => other.path.startsWith(`${path}.`) || other.path.startsWith(`${path}[`));

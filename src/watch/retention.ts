@@ -1,13 +1,12 @@
-import type { Clock, Now } from "../core/clock.ts";
-import { type Log, logFailure } from "../core/log.ts";
+import type { Now } from "../core/clock.ts";
+import { logFailure } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
-import type { Retention, RetentionRules } from "../core/ports/retention.ts";
+import type { Removal, Retention, RetentionRules } from "../core/ports/retention.ts";
+import type { Duty, WatchDeps } from "./watch.ts";
 
-export interface RetentionDeps {
+export interface RetentionDeps extends Pick<WatchDeps, "clock" | "log"> {
   store: Retention;
   rules: RetentionRules;
-  clock: Pick<Clock, "now" | "sleep">;
-  log: Log;
 }
 
 const everyMs = 60_000;
@@ -23,8 +22,7 @@ const youngestRemovedMs = 3_600_000;
  * The longest step, milliseconds. Alerts wait for it, so it is short while alerts come in. A longer step writes fewer
  * pages for each removed alert. `behind`: small steps are slower than a flood. `alone`: no alerts come in.
  */
-const longestStepMs = { usual: 1, behind: 2, alone: 10 };
-const leastLimit = 4;
+const beforeOthers = { longestStepMs: { usual: 1, behind: 2, alone: 10 }, leastLimit: 4 };
 /** Where no alert waits for a step. With 4 alerts a step, an alert costs the server forty times as much as with 512. */
 const besideOthers = { longestStepMs: { usual: 100, behind: 250, alone: 500 }, leastLimit: 64 };
 const mostLimit = 512;
@@ -33,13 +31,9 @@ const leastRestMs = 2;
 const mostRestMs = 5_000;
 
 /** Removes alerts that are too old, then the oldest ones while the log is too large, and gives the room back. */
-export function createRetention({ store, rules, clock, log }: RetentionDeps): {
-  run(stop: AbortSignal): Promise<void>;
-} {
-  const { longestStepMs: longest, leastLimit: least } = store.removesBesideOthers
-    ? besideOthers
-    : { longestStepMs, leastLimit };
-  let limit = least;
+export function createRetention({ store, rules, clock, log }: RetentionDeps): Duty {
+  const { longestStepMs, leastLimit } = store.removesBesideOthers ? besideOthers : beforeOthers;
+  let limit = leastLimit;
   const pace = createPace(clock.now);
 
   /** `wholeMs` includes the sync to the disk and the wait for the store. The rests grow with it. */
@@ -52,18 +46,20 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   const rest = (step: Step, stop: AbortSignal) => clock.sleep(pace.restAfter(step), stop);
 
   function adaptLimit(tookMs: number, isBehind: boolean): void {
-    const most = longest[pace.isAlone() ? "alone" : isBehind ? "behind" : "usual"];
+    const most = longestStepMs[pace.isAlone() ? "alone" : isBehind ? "behind" : "usual"];
     if (tookMs < most / 2) limit = Math.min(mostLimit, limit * 2);
-    if (tookMs > most) limit = Math.max(least, Math.floor(limit / 2));
+    if (tookMs > most) limit = Math.max(leastLimit, Math.floor(limit / 2));
   }
 
   async function remove(receivedBefore: number, isEnough: (usedBytes: number) => boolean, stop: AbortSignal) {
     let removed = 0;
     let leastUsed = Number.POSITIVE_INFINITY;
-    for (let step = await timed(store.removeAlerts({ receivedBefore, limit })); ; ) {
+    for (let after: Removal["next"]; ; ) {
+      const step = await timed(store.removeAlerts({ after, receivedBefore, limit }));
+      const { next, usedBytes, tookMs, wholeMs } = step;
       removed += step.removed;
-      const { next: after, usedBytes, tookMs, wholeMs } = step;
-      if (after === undefined || isEnough(usedBytes) || stop.aborted) return { removed, usedBytes };
+      if (next === undefined || isEnough(usedBytes) || stop.aborted) return { removed, usedBytes };
+      after = next;
       pace.note(step.accepted);
       // A step that removes nothing passed only unfinished alerts, `limit` of them.
       const alerts = step.removed > 0 ? step.removed : limit;
@@ -71,7 +67,6 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
       adaptLimit(tookMs, usedBytes > leastUsed * growthBehind);
       await rest({ wholeMs, alerts, isGrowing: usedBytes > leastUsed * growth }, stop);
       if (stop.aborted) return { removed, usedBytes };
-      step = await timed(store.removeAlerts({ after, receivedBefore, limit }));
     }
   }
 
@@ -86,8 +81,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   async function look(stop: AbortSignal): Promise<void> {
     const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = rules;
     const now = clock.now();
-    const ofAge = await remove(Math.max(0, now - maxAgeMs), () => false, stop);
-    let { removed, usedBytes } = ofAge;
+    let { removed, usedBytes } = await remove(Math.max(0, now - maxAgeMs), () => false, stop);
     if (usedBytes > maxBytes) {
       const ofSize = await remove(now - youngestRemovedMs, (bytes) => bytes <= maxBytes, stop);
       removed += ofSize.removed;

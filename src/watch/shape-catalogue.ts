@@ -36,12 +36,8 @@ export interface Kind extends Followed {
 }
 
 type KindLabel = Pick<Kind, "title" | "source" | "hook">;
-
-type TellableKind = Pick<Kind, "number" | "title" | "source" | "hook">;
-
-export interface Drift extends Loss {
-  kind: TellableKind;
-}
+type TellableKind = KindLabel & Pick<Kind, "number">;
+export type Drift = Loss & { kind: TellableKind };
 
 export interface NewWord extends SeverityWord {
   kind: TellableKind;
@@ -140,12 +136,8 @@ export class ShapeCatalogue {
     const kind = this.#likest(names, label.hook) ?? this.#addKind(label, at);
     const former = kind.shapes.get(id);
     if (former !== undefined) this.#dropShape(former);
-    const record = this.#keepShape(
-      kind,
-      described.map((place) => placeOf(kind, place, at)),
-      { id, lastAt: at },
-    );
-    this.#shapes.set(id, record);
+    const places = described.map((place) => placeOf(kind, place, at));
+    this.#shapes.set(id, this.#keepShape(kind, places, { id, lastAt: at }));
     leaveOutOptional(kind);
     kind.read = [...kind.places.values()].filter((place) => this.#isRead(place) && !place.isOptional);
     for (let left = this.#shapes.size; left > 0 && this.#isTooMuch(); left -= 1) this.#forgetShape();
@@ -215,8 +207,7 @@ export class ShapeCatalogue {
   }
 
   #forgetShape(): void {
-    const all = this.#kinds.flatMap(({ shapes }) => [...shapes.values()]);
-    const shape = oldest(all);
+    const shape = oldest(this.#kinds.flatMap(({ shapes }) => [...shapes.values()]));
     const { kind } = shape;
     this.#dropShape(shape);
     if (kind.shapes.size === 0) this.#forgetKind(kind);

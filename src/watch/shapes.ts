@@ -191,16 +191,14 @@ function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers
 /** Names the lost places, the consequences, and what to do. No value of a body is in it. */
 function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): Said {
   const what = alertsOf(kind);
-  const [first] = lost;
-  const title =
-    lost.length === 1 && first !== undefined
-      ? `${nameOf(first.path)} ${headOf(first)} in ${what}`
-      : `${lost.length} fields have changed in ${what}`;
+  const [first, ...others] = lost;
+  const changed =
+    first && others.length === 0 ? `${nameOf(first.path)} ${headOf(first)}` : `${lost.length} fields have changed`;
   const lines = lost.slice(0, mostListed).map((place) => describeLost(place, readers));
   const more = lost.length > mostListed ? [`And ${lost.length - mostListed} more, see the page.`] : [];
   return {
     key: `shape:${kind.number}:${first?.path.slice(0, 120)}`,
-    title,
+    title: `${changed} in ${what}`,
     text: [
       ...lines,
       ...more,

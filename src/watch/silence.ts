@@ -158,7 +158,7 @@ export class SilenceWatch extends Watch<Memory, SilenceView[]> {
     }
     this.#looksBehind = 0;
     const takeBack = this.#book.pass(now);
-    await orElse(takeBack, this.keep(this.#toMemory()));
+    await this.keep(this.#toMemory()).catch(failAfter(takeBack));
     for (const news of this.#book.news(this.#knownUntil(now))) await this.#tell(news, now);
     if (Math.abs(now - this.#arrivalsSavedAt) >= saveArrivalsEveryMs) await this.#saveArrivals();
   }
@@ -174,7 +174,7 @@ export class SilenceWatch extends Watch<Memory, SilenceView[]> {
     const isMuted = this.#findMute(rule, facts) !== undefined;
     if (isMuted && says === "silent") return;
     const untell = this.#book.told(news, now);
-    await orElse(untell, this.tell(isMuted ? undefined : facts, this.#toMemory()));
+    await this.tell(isMuted ? undefined : facts, this.#toMemory()).catch(failAfter(untell));
     const event = says === "silent" ? "silence.began" : "silence.ended";
     this.deps.log.warn(event, { watch: key, quietMs: lastedMs, muted: isMuted });
   }
@@ -226,11 +226,9 @@ export class SilenceWatch extends Watch<Memory, SilenceView[]> {
   }
 }
 
-async function orElse(takeBack: () => void, written: Promise<void>): Promise<void> {
-  try {
-    await written;
-  } catch (error) {
+function failAfter(takeBack: () => void) {
+  return (error: unknown): never => {
     takeBack();
     throw error;
-  }
+  };
 }

@@ -68,11 +68,9 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
   let model = weigh(dues, new Set());
   for (let round = 0; round < rounds; round += 1) {
     const known = new Set(ofAll.flatMap(({ lost }) => lost));
-    const runs = findRuns(dues, model, { leastUnseen: 0, ends: endsOfAll });
-    ofAll = joinNear(
-      runs.filter((run) => new Set(run.lost.map(metricOf)).size > 1),
-      endsOfAll,
-    );
+    const runs = findRuns(dues, model, 0, endsOfAll);
+    const ofSeveral = runs.filter((run) => new Set(run.lost.map(metricOf)).size > 1);
+    ofAll = joinNear(ofSeveral, endsOfAll);
     const lost = ofAll.flatMap((one) => one.lost);
     if (lost.length === known.size && lost.every((due) => known.has(due))) break;
     model = weigh(dues, new Set(lost));
@@ -80,8 +78,7 @@ export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = [])
   const taken = new Set(ofAll.flatMap(({ lost }) => lost));
   const ofOne = [...ofRule].flatMap(([rule, list]) => {
     const rest = list.filter((due) => !taken.has(due));
-    const runs = findRuns(rest, model, { leastUnseen: leastUnseenOfOne, ends: endsOf(rule) });
-    return runs.map((run) => ({ ...run, rule }));
+    return findRuns(rest, model, leastUnseenOfOne, endsOf(rule)).map((run) => ({ ...run, rule }));
   });
   const together = new Map(ofOne.flatMap(({ lost }) => lost.map((due) => [due, lost] as const)));
   /** The number of crossings of a past in the same outage of a single rule as `due`. */
@@ -158,11 +155,7 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>) {
  * @param leastUnseen the least chance of silence for a brief crossing
  * @param ends no stretch spans one of them
  */
-function findRuns(
-  dues: readonly Due[],
-  model: Model,
-  { leastUnseen, ends }: { leastUnseen: number; ends: readonly number[] },
-): FoundOutage[] {
+function findRuns(dues: readonly Due[], model: Model, leastUnseen: number, ends: readonly number[]): FoundOutage[] {
   const runs: FoundOutage[] = [];
   let run = startRun();
   let next = 0;

@@ -39,10 +39,7 @@ const staleMs = 3_600_000;
 const mostHoles = 3;
 
 /** Finds the rules whose alerts and records can be compared, their crossings, and the alerts of no rule. */
-export function followRules(
-  evidence: GapEvidence,
-  reasons: Reasons,
-): { judged: JudgedRule[]; unmatched: readonly Sighting[] } {
+export function followRules(evidence: GapEvidence, reasons: Reasons) {
   const rules = collectRules(evidence, reasons);
   const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
   const lookMs = lookTimeOf(ofRule.values());
@@ -59,23 +56,17 @@ export function followRules(
     const isUnheard = unheard.some((time) => fromAt < time.toAt && dueUntil > time.fromAt);
     return isUnheard ? "the account was turned off, or the log was restored from a backup" : undefined;
   };
-  const judged = rules.flatMap((rule) => {
+  const judged = rules.flatMap((rule): JudgedRule[] => {
     const history = evidence.histories.get(rule.metricKey);
     const told = ofRule.get(rule) ?? [];
-    const why =
-      history === undefined
-        ? "its metric was not looked at: there are too many"
-        : typeof history === "string"
-          ? history
-          : unclear.has(rule)
-            ? "its alerts cannot be told from those of another rule"
-            : history.points.length < 2
-              ? `the service has no records of ${rule.metricKey}`
-              : undefined;
-    if (why !== undefined || history === undefined || typeof history === "string") {
-      reasons.add(nameOf(rule), why ?? "");
+    const leaveOpen = (why: string): [] => {
+      reasons.add(nameOf(rule), why);
       return [];
-    }
+    };
+    if (history === undefined) return leaveOpen("its metric was not looked at: there are too many");
+    if (typeof history === "string") return leaveOpen(history);
+    if (unclear.has(rule)) return leaveOpen("its alerts cannot be told from those of another rule");
+    if (history.points.length < 2) return leaveOpen(`the service has no records of ${rule.metricKey}`);
     const found = findCrossings(rule, history.points, told, lookMs);
     const limit = describeLimit(history, found.everyMs, evidence);
     if (limit !== undefined) reasons.add(nameOf(rule), limit);

@@ -8,7 +8,7 @@ import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { groupThousands } from "../../ground/numbers/format-number.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import type { GapEvidence } from "./follow-rules.ts";
+import { type GapEvidence, toMinute } from "./follow-rules.ts";
 import { judgeGaps } from "./judge-gaps.ts";
 import { type GapRule, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
@@ -87,7 +87,7 @@ export class GapCheck {
       since !== undefined &&
         since < from && { what: "the time before", why: "the service has no records older than seven days" },
       this.#wholeSince !== undefined && {
-        what: `the time before ${new Date(this.#wholeSince).toISOString().slice(0, 16)}Z`,
+        what: `the time before ${toMinute(this.#wholeSince)}`,
         why: `more than ${groupThousands(mostSightings)} alerts arrived since`,
       },
     ].filter((note) => note !== false);
@@ -126,10 +126,7 @@ export class GapCheck {
     this.#sightings = new Map(newest);
   }
 
-  async #readSubscribed(
-    now: number,
-    signal?: AbortSignal,
-  ): Promise<{ subscriptions: GapEvidence["subscriptions"]; short?: string; isDenied?: boolean }> {
+  async #readSubscribed(now: number, signal?: AbortSignal) {
     try {
       const { entries, total = 0 } = await this.deps.service.lookAtSubscriptions({ signal });
       const short =
@@ -167,10 +164,8 @@ export class GapCheck {
     const fromAt = lastAt === undefined ? oldestAt : lastAt - overlapMs;
     const { points, unread } = await this.deps.service.lookAtRecords({ key, fromAt, toAt: now }, { signal });
     const firstAt = points[0]?.at ?? Number.POSITIVE_INFINITY;
-    const whole = [
-      ...before.filter(({ at }) => at < firstAt),
-      ...points.filter(({ at }) => at >= oldestAt && at <= now),
-    ];
+    const fresh = points.filter(({ at }) => at >= oldestAt && at <= now);
+    const whole = [...before.filter(({ at }) => at < firstAt), ...fresh];
     this.#kept.delete(key);
     const count = [...this.#kept.values()].reduce((sum, { length }) => sum + length, 0);
     if (count + whole.length <= mostKeptPoints) this.#kept.set(key, whole);

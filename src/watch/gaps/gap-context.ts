@@ -79,10 +79,7 @@ export function createContext(
 }
 
 /** Alerts after a downtime of the relay do not count: the downtime delayed them. */
-function usualLateness(
-  told: readonly Sighting[],
-  downtimes: readonly Downtime[],
-): { usualMs: number; disorderMs: number } {
+function usualLateness(told: readonly Sighting[], downtimes: readonly Downtime[]) {
   const inOrder = told
     .filter(({ hasOwnTime, at }) => hasOwnTime && !downtimes.some((down) => at >= down.fromAt && at < down.toAt))
     .sort((a, b) => a.receivedAt - b.receivedAt);
@@ -91,10 +88,7 @@ function usualLateness(
     front = Math.max(front, at);
     return front - at;
   });
-  return {
-    usualMs: mostBut(inOrder.map(({ at, receivedAt }) => receivedAt - at)),
-    disorderMs: mostBut(behind),
-  };
+  return { usualMs: mostBut(inOrder.map(({ at, receivedAt }) => receivedAt - at)), disorderMs: mostBut(behind) };
 }
 
 function mostBut(values: number[]): number {

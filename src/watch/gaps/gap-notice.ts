@@ -29,10 +29,7 @@ export function writeGapNotice(
 
 type Told = Omit<GapNews, "memory" | "says" | "id">;
 
-function writeLoss(
-  { missing, outages, isOver }: Told,
-  { recordEveryMs }: Pick<GapReport, "recordEveryMs">,
-): { title: string; text: string } {
+function writeLoss({ missing, outages, isOver }: Told, { recordEveryMs }: Pick<GapReport, "recordEveryMs">) {
   const sure = missing.filter(({ verdict }) => verdict === "sure");
   const likely = missing.filter(({ verdict }) => verdict === "likely");
   const away = outages.every(({ whileDown }) => whileDown)
@@ -58,13 +55,11 @@ function writeLoss(
   };
 }
 
-function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: string; text: string } {
+function writeEnd({ missing, outages, toldBefore, arrived }: Told) {
   const again = againOf(outages);
   const untold = toldBefore - missing.length - arrived;
-  const due = Math.max(
-    outages.reduce((sum, one) => sum + one.due, 0),
-    toldBefore,
-  );
+  const ofOutages = outages.reduce((sum, one) => sum + one.due, 0);
+  const due = Math.max(ofOutages, toldBefore);
   const whose = outages.flatMap(({ rule }) => rule ?? []);
   const seemed = `of ${groupThousands(toldBefore)} that seemed lost`;
   const count =
@@ -86,7 +81,7 @@ function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: str
 }
 
 /** Does not say whether alerts come again: nobody knows. */
-function writeLapse({ toldBefore }: Told): { title: string; text: string } {
+function writeLapse({ toldBefore }: Told) {
   return {
     title: `Nothing more can be told of ${countOf(toldBefore, "alert")} that seemed lost`,
     text:
@@ -98,11 +93,9 @@ function writeLapse({ toldBefore }: Told): { title: string; text: string } {
 const utc = createTimeFormat("UTC");
 
 function againOf(outages: Told["outages"]): number | undefined {
-  const times = outages
-    .filter(({ whileDown, asleep }) => !whileDown && !asleep)
-    .map(({ comesAgainAt }) => comesAgainAt);
-  if (times.length === 0 || times.includes(undefined)) return undefined;
-  return Math.max(...times.map((at) => at ?? 0));
+  const own = outages.filter(({ whileDown, asleep }) => !whileDown && !asleep);
+  const times = own.flatMap(({ comesAgainAt }) => comesAgainAt ?? []);
+  return own.length === 0 || times.length < own.length ? undefined : Math.max(...times);
 }
 
 /** One alert amid a loss is not its end. */
