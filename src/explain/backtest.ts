@@ -157,11 +157,10 @@ export class Backtest {
   }
 
   #tallyOf(destination: string): DestinationTally {
-    const known = this.#destinations.get(destination);
-    if (known !== undefined) return known;
     const begun = { destination, before: 0, after: 0, newlySent: 0, noLongerSent: 0 };
-    this.#destinations.set(destination, begun);
-    return begun;
+    const known = this.#destinations.get(destination) ?? begun;
+    this.#destinations.set(destination, known);
+    return known;
   }
 }
 
@@ -178,12 +177,8 @@ interface Rerouted {
 function wordsOfRules({ routes, mutes, inhibit = [] }: Rules): Map<string, string> {
   return new Map([
     ...routes.flatMap(({ name, isDisabled }) => (isDisabled ? [] : [[`route ${name}`, `route ${name}`] as const])),
-    ...inhibit.flatMap(
-      ({ name }) =>
-        [
-          [`while ${name}`, `while of ${name}`],
-          [`hold ${name}`, `hold of ${name}`],
-        ] as const,
+    ...inhibit.flatMap(({ name }) =>
+      ["while", "hold"].map((side) => [`${side} ${name}`, `${side} of ${name}`] as const),
     ),
     ...mutes.flatMap((mute) => (mute.isDisabled ? [] : [[keptNameOf(mute), `mute “${mute.reason}”`] as const])),
   ]);

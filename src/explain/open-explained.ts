@@ -69,11 +69,7 @@ function compareMapping(mapping: FactMapping, reading: ExplainedReading, guess: 
   });
 }
 
-function whyNothing(
-  paths: string[],
-  { facts, payload }: ExplainedReading,
-  advise: AdviseOnMissing,
-): string | undefined {
+function whyNothing(paths: string[], { facts, payload }: ExplainedReading, advise: AdviseOnMissing) {
   for (const path of paths) {
     const value = payload === undefined ? undefined : valueAtPath(payload, path);
     if (isJsonObject(value)) return `${path} is an object: name one of its members`;

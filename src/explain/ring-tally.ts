@@ -85,11 +85,7 @@ export function createRingTally() {
       if (!isFull) alerts.add(ringEventOf(alert), alert.facts.alertKey, visits);
     },
     async tally(): Promise<RingTally> {
-      const [counts = new Map<Place, RingCounter>()] = await countRings(
-        alerts,
-        [...places.values()],
-        [({ rule }) => rule],
-      );
+      const [counts = []] = await countRings(alerts, [...places.values()], [({ rule }) => rule]);
       const asIs = [...counts].map(([{ destination, route }, one]) => ({ destination, route, ...one.view() }));
       return {
         places: asIs.toSorted((one, other) => other.rings - one.rings),

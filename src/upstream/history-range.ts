@@ -7,9 +7,7 @@ export interface HistoryRange {
   toAt?: number;
 }
 
-interface History {
-  points: readonly { timestamp: number | string }[];
-}
+type History = { points: readonly { timestamp: number | string }[] };
 
 /**
  * The service names no unit for its timestamps. The first request is in seconds. If the answer is in milliseconds, the

@@ -4,10 +4,7 @@ import { refusalOf, refusals } from "./refusal.ts";
 /** Why a walk ended. `refused`: the page after the last one was refused (400 or 404), which counts as its end. */
 export type WalkEnd = "empty" | "repeated" | "refused" | "limit";
 
-export interface Page<T> {
-  number: number;
-  items: T[];
-}
+export type Page<T> = { number: number; items: T[] };
 
 export interface WalkOptions {
   /** Default: page 0 if there is one, otherwise page 1. The interface does not say at which number pages begin. */

@@ -58,10 +58,7 @@ export function createPricingClient(options: PricingClientOptions) {
   };
 }
 
-function priceTarget(
-  path: string,
-  symbols: readonly string[],
-): { path: string; query?: Record<string, readonly string[]> } {
+function priceTarget(path: string, symbols: readonly string[]) {
   if (!path.includes("{symbols}")) return { path, query: { symbols } };
   return { path: path.replaceAll("{symbols}", symbols.map(encodeURIComponent).join(",")) };
 }

@@ -83,10 +83,7 @@ interface UpstreamRequest {
   timeoutMs?: number;
 }
 
-interface UpstreamAnswer {
-  status: number;
-  body: unknown;
-}
+type UpstreamAnswer = { status: number; body: unknown };
 
 interface Interface {
   name: "alerting" | "pricing";
@@ -116,7 +113,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
       signal: request.signal,
       fetch: options.fetch,
     }).catch((error: unknown) => {
-      throw isTimeout(error) ? noAnswerInTime(where, limitMs) : describeNetworkFailure(error, where);
+      throw describeNetworkFailure(error, where, limitMs);
     });
     return readAnswer(answer, where);
   }
@@ -209,13 +206,9 @@ function toQuery(query: Record<string, QueryValue> = {}): string {
 }
 
 function badAnswer(where: string, got: string): AppError {
-  return new AppError(
-    "upstream_bad_answer",
-    `${where} answered ${got}, where JSON of the documented shape was expected`,
-    {
-      hint: "check that the address is that of the service; if it is, the service has changed",
-    },
-  );
+  const message = `${where} answered ${got}, where JSON of the documented shape was expected`;
+  const hint = "check that the address is that of the service; if it is, the service has changed";
+  return new AppError("upstream_bad_answer", message, { hint });
 }
 
 /** The first differences in words, e.g. "another shape (data.points[2].value: expected number)". */
@@ -228,16 +221,13 @@ function describeShape(error: z.ZodError): string {
 }
 
 /** The meaning of a rejected `fetch`. The error itself is dropped, as its message may contain headers. */
-function describeNetworkFailure(error: unknown, where: string): UpstreamUnreachable {
+function describeNetworkFailure(error: unknown, where: string, limitMs: number): UpstreamUnreachable {
+  if (isTimeout(error)) {
+    const hint = "the service or the way to it is slow; try again";
+    return new UpstreamUnreachable(`${where}: no answer within ${limitMs / 1000} s`, { sent: "maybe", hint });
+  }
   const { words, ...failure } = nameNetworkFailure(error);
   return new UpstreamUnreachable(`${where}: ${words}`, failure);
-}
-
-function noAnswerInTime(where: string, timeoutMs: number): UpstreamUnreachable {
-  return new UpstreamUnreachable(`${where}: no answer within ${timeoutMs / 1000} s`, {
-    sent: "maybe",
-    hint: "the service or the way to it is slow; try again",
-  });
 }
 
 function throwIfCancelled(signal: AbortSignal | undefined): void {
