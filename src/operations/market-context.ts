@@ -6,28 +6,20 @@ import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
 import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { type MarketFacts, writeMarketLine } from "./market-line.ts";
-import type { MetricHistories } from "./metric-histories.ts";
 import type { Questions } from "./questions.ts";
 
 /** USD. */
-export interface PoolSight {
-  usdTvl: number;
-  h24UsdVolume: number;
-}
-
+type PoolSight = { usdTvl: number; h24UsdVolume: number };
 /** USD. A market that does not trade the token has no price. */
-export interface TickerSight {
-  price: number;
-  cex?: number;
-  dex?: number;
-}
+type TickerSight = { price: number; cex?: number; dex?: number };
+type Asking<T> = Pick<Questions<T>, "read" | "known">;
 
 export interface MarketContextDeps {
   store: Pick<AlertLog, "getAlert">;
-  histories: Pick<MetricHistories, "read" | "known">;
+  histories: Asking<readonly HistoryPoint[]>;
   /** The pools, by `poolKey`. Absent: the pricing interface is not configured. */
-  pools?: Pick<Questions<PoolSight>, "read" | "known">;
-  tickers?: Pick<Questions<TickerSight>, "read" | "known">;
+  pools?: Asking<PoolSight>;
+  tickers?: Asking<TickerSight>;
   /** Symbols of tokens that alerts name only by address. Default: none is known. */
   symbolOf?(subject: BareSubject): string | undefined;
   clock: Clock;
@@ -39,7 +31,7 @@ const minuteMs = 60_000;
 /** Two assets may have one symbol: a price this far from the metric's own is that of another asset. */
 const farthestTicker = 0.2;
 
-export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "address">): string {
+function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "address">): string {
   return `${chain} ${address}`;
 }
 
@@ -107,14 +99,8 @@ export function createMarketContext(deps: MarketContextDeps) {
      */
     async describe(alertId: string, { signal, deadlineMs }: { signal?: AbortSignal; deadlineMs: number }) {
       const until = clock.now() + deadlineMs;
-      const soon = <T>(asked: Promise<T | undefined> | undefined) =>
-        asked &&
-        within(
-          asked.catch(() => undefined),
-          until - clock.now(),
-          clock,
-          signal,
-        );
+      const soon = async <T>(asked: Promise<T | undefined> | undefined) =>
+        asked && within(asked, until - clock.now(), clock, signal).catch(() => undefined);
       const alert = await soon(store.getAlert(alertId));
       const questions = alert && questionsOf(alert);
       if (questions === undefined || signal?.aborted) return undefined;

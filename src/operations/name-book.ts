@@ -32,14 +32,12 @@ const savedSchema = z.object({ names: z.array(namedSchema) });
 const readSaved = (state: unknown): Named[] => savedSchema.safeParse(state).data?.names ?? [];
 
 /** The names that a relay has saved, for a process that only reads. Rejects as the store does. */
-export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
-  const book = new NameBook();
-  await loadNames(store, book);
-  return book;
-}
-
-export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book: NameBook): Promise<void> {
+export async function readTokenNames(
+  store: Pick<WatchStore, "loadWatchState">,
+  book = new NameBook(),
+): Promise<KnownNames> {
   for (const named of readSaved(await store.loadWatchState(stateName))) book.remember(named);
+  return book;
 }
 
 /** Saves this relay's names, and adds those of others. Rejects as the store does. `learned`: perhaps not saved yet. */

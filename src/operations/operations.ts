@@ -66,12 +66,12 @@ export interface OperationsDeps
   configuration: SystemDeps["configuration"];
   mutes: MuteBook;
   reader: BodyReader & ReadinessDeps["reader"];
-  engine: Pick<TryDestinationDeps, "tryNow"> &
-    Required<ReadinessDeps["engine"]> & {
-      setPause(name: string, by: string | undefined): Promise<boolean>;
-      statuses(): DestinationState[];
-      figures: MetricsInput["delivery"];
-    };
+  engine: Required<ReadinessDeps["engine"]> & {
+    tryNow(name: string): Promise<Trial | undefined>;
+    setPause(name: string, by: string | undefined): Promise<boolean>;
+    statuses(): DestinationState[];
+    figures: MetricsInput["delivery"];
+  };
   /** Absent: no results of pictures are counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
   /** The requests at the hooks of this relay alone. */
@@ -221,7 +221,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     troubles.forget();
     return findNamed(await destinations(), name);
   }
-  const tryNamed = (name: string) => changing(tryDestination({ tryNow: engine.tryNow, destinations }, name));
+  const tryNamed = (name: string) => changing(tryDestination(name, engine.tryNow, destinations));
   const statusOf = (name: string) => viewDestinations(engine.statuses(), []).find((view) => view.name === name);
   const resending = {
     store,
@@ -287,14 +287,13 @@ export function createOperations(deps: OperationsDeps): Operations {
   };
 }
 
-export interface TryDestinationDeps {
-  tryNow(name: string): Promise<Trial | undefined>;
-  destinations(): Promise<DestinationView[]>;
-}
-
-export async function tryDestination(deps: TryDestinationDeps, name: string): Promise<TryResult> {
-  const trial = await deps.tryNow(name);
-  const view = findNamed(await deps.destinations(), name);
+export async function tryDestination(
+  name: string,
+  tryNow: OperationsDeps["engine"]["tryNow"],
+  destinations: Operations["destinations"],
+): Promise<TryResult> {
+  const trial = await tryNow(name);
+  const view = findNamed(await destinations(), name);
   if (trial === undefined) throw new Error(`the engine does not know ${name}`);
   const { counts, health } = view;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);

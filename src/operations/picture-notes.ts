@@ -30,10 +30,7 @@ const mostOfOne = 200;
 /** The store is written to this often at most. A kill may lose the notes of this time. */
 const saveEveryMs = 60_000;
 
-interface Noted {
-  at: number;
-  outcome: PictureOutcome;
-}
+type Noted = { at: number; outcome: PictureOutcome };
 
 const savedSchema = z.object({
   outcomes: z.array(
@@ -142,11 +139,7 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
   };
 }
 
-interface News {
-  id: string;
-  one: Noted;
-  fetches: number;
-}
+type News = { id: string; one: Noted; fetches: number };
 
 function readSaved(state: unknown): RecentMap<string, Noted> {
   const saved = savedSchema.safeParse(state);

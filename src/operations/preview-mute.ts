@@ -72,14 +72,10 @@ export function createMutePreview(deps: MutePreviewDeps) {
 function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts">) {
   let kept: { state: string; fromAt: number; limit: number; page: StoredFacts[] } | undefined;
 
-  const look = async (): Promise<LogState> => {
-    const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
-    return { version, counts };
-  };
   return async (fromAt: number, limit: number, asOf?: LogState): Promise<StoredFacts[]> => {
     // Asked before the facts are read: facts that change in between are read again by the next look.
-    const { version, counts } = asOf ?? (await look());
-    const state = JSON.stringify([version, counts]);
+    const asked = asOf === undefined ? [store.latestChange(), store.countAlerts()] : [asOf.version, asOf.counts];
+    const state = JSON.stringify(await Promise.all(asked));
     if (kept?.state === state && kept.limit === limit && kept.fromAt <= fromAt) {
       return kept.page.filter(({ receivedAt }) => receivedAt >= fromAt);
     }

@@ -36,13 +36,10 @@ const pauseReasons: Partial<Record<ErrorCode, string>> = {
 
 /** Whether one interface of the service may be asked now. */
 export class Breaker {
-  readonly #clock: Pick<Clock, "now">;
   #failures = 0;
   #paused: { since: number; until: number; because: string } | undefined;
 
-  constructor({ clock }: { clock: Pick<Clock, "now"> }) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, "now">) {}
 
   isOpen(): boolean {
     return this.#current() !== undefined;
@@ -73,13 +70,13 @@ export class Breaker {
 
   /** A clock that is set back makes no pause longer. */
   #current() {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     if (this.#paused !== undefined && (now >= this.#paused.until || now < this.#paused.since)) this.#paused = undefined;
     return this.#paused;
   }
 
   #pause(ms: number, because: string): void {
-    const since = this.#clock.now();
+    const since = this.clock.now();
     this.#paused = { since, until: since + Math.min(ms, longestPauseMs), because };
   }
 }
@@ -92,13 +89,13 @@ export interface QuestionsDeps {
   clock: Pick<Clock, "now">;
   log: Log;
   breaker: Breaker;
+  /** The time limit of a question, with its wait. Default 2.5 s. */
+  timeLimitMs?: number;
 }
 
 export interface QuestionsOptions<T> {
   event: string;
   ask(key: string, options: { signal: AbortSignal }): Promise<T>;
-  /** The time limit of a question, with its wait. Default 2.5 s. */
-  timeLimitMs?: number;
   mostAnHour?: number;
 }
 
@@ -112,8 +109,8 @@ interface Known<T> {
 
 /** Asks one question at a time, remembers the answers, and keeps to the budget. */
 export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>) {
-  const { clock, log, breaker } = deps;
-  const { event, ask, timeLimitMs = 2_500, mostAnHour = 120 } = options;
+  const { clock, log, breaker, timeLimitMs = 2_500 } = deps;
+  const { event, ask, mostAnHour = 120 } = options;
   const heard = new RecentMap<string, Known<T>>(mostKept);
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();

@@ -52,11 +52,8 @@ export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = 
   };
 }
 
-async function findStoreReasons(
-  { store, lastHealth, clock }: ReadinessDeps,
-  draining: AbortSignal,
-  spools: boolean,
-): Promise<string[]> {
+async function findStoreReasons(deps: ReadinessDeps, draining: AbortSignal, spools: boolean): Promise<string[]> {
+  const { store, lastHealth, clock } = deps;
   // A stopping relay answers no at once, also to a question under way: a balancer must not get an old yes.
   const asked = draining.aborted ? undefined : within(store.health(), longestLookMs, clock, draining);
   const health = await asked?.catch(() => undefined).then((found) => found ?? lastHealth?.());
@@ -76,11 +73,7 @@ function describeHung(hung: { destination: string; at: number }[], now: number):
 const longestCommitMs = 10_000;
 
 /** One look at a time: readers do not ask a silent store again. @param first a recent look. Default: none */
-export function createStoreLooks(
-  store: Pick<Administration, "health">,
-  clock: Pick<Clock, "now">,
-  first?: StoreHealth,
-) {
+export function createStoreLooks(store: ReadinessDeps["store"], clock: Pick<Clock, "now">, first?: StoreHealth) {
   let look: { at: number; found: Promise<StoreHealth> } | undefined;
   let last = first && { at: clock.now(), found: first };
   const settle = (found?: StoreHealth) => {

@@ -45,11 +45,10 @@ export function viewRelays({ relays, selfId, laneGroups, isAlone }: RelaysDeps):
       spooled: report?.spooled,
     };
   });
-  return views.sort(
-    (one, other) =>
-      Number(other.isSelf) - Number(one.isSelf) ||
-      (one.name < other.name ? -1 : one.name > other.name ? 1 : one.startedAt - other.startedAt),
-  );
+  return views.sort((one, other) => {
+    if (one.isSelf !== other.isSelf) return one.isSelf ? -1 : 1;
+    return one.name < other.name ? -1 : one.name > other.name ? 1 : one.startedAt - other.startedAt;
+  });
 }
 
 /** Relays of one machine differ by their ports. Equal names get the end of the relay's id. */

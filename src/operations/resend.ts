@@ -98,12 +98,9 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
     const paused = destination !== undefined && deps.isPaused(destination.name);
     return { ...count, health, paused: paused || undefined, asDigests };
   });
-  const deliveries = destinations.reduce(
-    (sum, { health, ...count }) => sum + (health === undefined ? 0 : count.deliveries),
-    0,
-  );
+  const sum = (those: Pick<FailedCount, "deliveries">[]) => those.reduce((all, one) => all + one.deliveries, 0);
+  const deliveries = sum(destinations.filter(({ health }) => health !== undefined));
   if (mute === undefined) return { failedUntil, deliveries, destinations };
-  const sum = (those: FailedCount[]) => those.reduce((all, one) => all + one.deliveries, 0);
   const withOver = await countFailed(deps, { ...bounded, over: true });
   return { failedUntil, deliveries, over: sum(withOver) - sum(counts), destinations };
 }
@@ -133,13 +130,9 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   const ready: Destination[] = [];
   for (const { destination: name, deliveries } of await countFailed(deps, bounded)) {
     const destination = deps.destinations.find((candidate) => candidate.name === name);
-    if (destination === undefined) {
-      left.push({ destination: name, deliveries, why: "it is no longer configured" });
-      continue;
-    }
-    const why = await whyNot(deps, destination);
-    if (why === undefined) ready.push(destination);
-    else left.push({ destination: name, deliveries, why });
+    const why = destination === undefined ? "it is no longer configured" : await whyNot(deps, destination);
+    if (why !== undefined) left.push({ destination: name, deliveries, why });
+    else if (destination !== undefined) ready.push(destination);
   }
   const total = { made: 0, resent: 0 };
   try {

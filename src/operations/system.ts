@@ -1,5 +1,5 @@
 import type { MarketServiceView, SpoolView, SystemView, WatchView } from "../contract/operations.ts";
-import type { Administration } from "../core/ports/administration.ts";
+import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
@@ -38,15 +38,12 @@ export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
     nodeVersion: process.versions.node,
     configuration: deps.configuration(),
     accepted: { minute, hour, day },
-    growth:
-      alerts.kept < fewestAlerts
-        ? undefined
-        : forecast(bytesEach * perDay, health.bytes, health.freeBytes, deps.retention),
+    growth: alerts.kept < fewestAlerts ? undefined : forecast(bytesEach * perDay, health, deps.retention),
     parts: [
       part("database", health.writable && !health.full && health.damage === undefined, describeStore(health)),
       part("parser", deps.reader.problem() === undefined, deps.reader.problem() ?? "OK"),
       ...(deps.spool === undefined ? [] : [describeSpool(deps.spool())]),
-      dispatcher(deps, now),
+      describeDelivery(deps, now),
       ...deps.watches().map(({ name, verdict, summary }) => ({ name: `watch ${name}`, verdict, detail: summary })),
       ...(deps.market?.() ?? []).map((view) => describeMarket(view, now)),
     ],
@@ -60,10 +57,10 @@ const part = (name: string, isWell: boolean, detail: string): Part => ({
   detail,
 });
 
-function describeStore(health: { writable: boolean; full: boolean; damage?: string; bytes: number }): string {
-  if (health.full) return "the disk is full: new alerts are answered 503";
-  if (!health.writable) return "it cannot be written";
-  return health.damage === undefined ? `OK, ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
+function describeStore({ full, writable, damage, bytes }: StoreHealth): string {
+  if (full) return "the disk is full: new alerts are answered 503";
+  if (!writable) return "it cannot be written";
+  return damage === undefined ? `OK, ${formatBytes(bytes)} on disk` : "it is probably damaged";
 }
 
 function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, damagedFiles }: SpoolView) {
@@ -85,7 +82,7 @@ function describeMarket({ interface: of, calls, pausedUntil, pausedBecause }: Ma
   return part(`market data (${of})`, pausedUntil === undefined, detail);
 }
 
-function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): Part {
+function describeDelivery({ engine }: Pick<SystemDeps, "engine">, now: number): Part {
   const lanes = engine.laneTurns();
   const hung = lanes.filter(({ at }) => now - at > longestTurnMs).map(({ destination }) => destination);
   const isTurning = now - engine.lastTurnAt() <= longestTurnMs;
@@ -97,8 +94,7 @@ function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): Part {
 /** Forecasts the disk at the pace of the last day. Rows that retention removes make room for new ones. */
 function forecast(
   bytesPerDay: number,
-  bytes: number,
-  freeBytes: number | undefined,
+  { bytes, freeBytes }: StoreHealth,
   { maxAgeMs, maxBytes }: RetentionRules,
 ): NonNullable<SystemView["growth"]> {
   const ofAge = maxAgeMs === undefined ? Number.POSITIVE_INFINITY : (bytesPerDay * maxAgeMs) / dayMs;

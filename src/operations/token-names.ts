@@ -12,7 +12,7 @@ import { whenAborted, withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { errorText } from "../ground/text/error-text.ts";
 import { dayMs, hourMs, minuteMs } from "../ground/time/spans.ts";
-import { cleanSymbol, exchangeNames, type KnownNames, keyOf, loadNames, NameBook } from "./name-book.ts";
+import { cleanSymbol, exchangeNames, type KnownNames, keyOf, NameBook, readTokenNames } from "./name-book.ts";
 import { type Breaker, callsOf } from "./questions.ts";
 
 export interface NameService {
@@ -79,7 +79,7 @@ export class TokenNames implements KnownNames {
   /** Starts with the saved names. Never rejects: without them, names are learned anew. */
   static async open(deps: TokenNamesDeps): Promise<TokenNames> {
     const names = new TokenNames(deps);
-    await loadNames(deps.store, names.#book).catch(names.#onFailed);
+    await readTokenNames(deps.store, names.#book).catch(names.#onFailed);
     return names;
   }
 

@@ -3,10 +3,11 @@ import type { MarketServiceView } from "../contract/operations.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { HistoryPoint, MetricHistoryService } from "../core/ports/metric-history.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
+import { weekMs } from "../ground/time/spans.ts";
 import { createMarketContext } from "../operations/market-context.ts";
-import { createMetricHistories } from "../operations/metric-histories.ts";
-import { Breaker, createQuestions } from "../operations/questions.ts";
+import { Breaker, createQuestions, type QuestionsDeps } from "../operations/questions.ts";
 import { type NameService, nameOfPool, readSymbols, TokenNames } from "../operations/token-names.ts";
 import type { AlertingClient } from "../upstream/alerting-client.ts";
 import type { PricingClient } from "../upstream/pricing-client.ts";
@@ -51,10 +52,10 @@ export async function openMarket(
   const alerting = createAlertingClient({ ...upstream.alerting, ...client });
   const pricing =
     upstream.pricing && createPricingClient?.({ ...upstream.pricing, ...client, maxAnswerBytes: 1024 * 1024 });
-  const breakers = { alerting: new Breaker({ clock }), pricing: new Breaker({ clock }) };
+  const breakers = { alerting: new Breaker(clock), pricing: new Breaker(clock) };
   const asking = { clock, log, timeLimitMs };
 
-  const histories = createMetricHistories({ ...asking, service: alerting, breaker: breakers.alerting });
+  const histories = askForHistories(alerting, { ...asking, breaker: breakers.alerting });
   const prices =
     pricing && market.context ? askForPrices(pricing, { ...asking, breaker: breakers.pricing }) : undefined;
   const names = learnsNames({ upstream, market, watch })
@@ -73,16 +74,10 @@ export async function openMarket(
     ? createMarketContext({ ...deps, histories, ...prices, symbolOf: names?.symbolOf })
     : undefined;
 
-  function view(
-    of: MarketServiceView["interface"],
-    ...counted: (MarketServiceView["calls"] | undefined)[]
-  ): MarketServiceView {
-    const calls = { made: 0, most: 0 };
-    for (const { made, most } of counted.filter((one) => one !== undefined)) {
-      calls.made += made;
-      calls.most += most;
-    }
-    return { interface: of, calls, ...breakers[of].view() };
+  type View = MarketServiceView;
+  function view(of: View["interface"], ...counted: (View["calls"] | undefined)[]): View {
+    const sum = (name: keyof View["calls"]) => counted.reduce((all, one) => all + (one?.[name] ?? 0), 0);
+    return { interface: of, calls: { made: sum("made"), most: sum("most") }, ...breakers[of].view() };
   }
 
   return {
@@ -99,14 +94,29 @@ export async function openMarket(
   };
 }
 
-function askForPrices(
-  service: Pick<PricingClient, "readPoolState" | "readTicker">,
-  { timeLimitMs, ...asking }: { clock: Clock; log: Log; breaker: Breaker; timeLimitMs?: number },
-) {
-  const limits = { timeLimitMs, mostAnHour: mostPricesAnHour };
+/** A week with a value for each second would take the memory of all others. */
+const mostPoints = 20_000;
+
+/**
+ * The last seven days of a metric, by time. Pictures and market lines share one question. 120 calls an hour: the
+ * account's other duties, such as the watch over it, use the same key.
+ */
+export function askForHistories(service: Pick<MetricHistoryService, "lookAtRecords">, asking: QuestionsDeps) {
+  return createQuestions<readonly HistoryPoint[]>(asking, {
+    event: "metric_history.failed",
+    async ask(key, options) {
+      const now = asking.clock.now();
+      const { points } = await service.lookAtRecords({ key, fromAt: now - weekMs, toAt: now }, options);
+      return points.length > mostPoints ? points.slice(-mostPoints) : points;
+    },
+  });
+}
+
+function askForPrices(service: Pick<PricingClient, "readPoolState" | "readTicker">, asking: QuestionsDeps) {
+  const mostAnHour = mostPricesAnHour;
   const pools = createQuestions(asking, {
     event: "pool_state.failed",
-    ...limits,
+    mostAnHour,
     ask(key, options) {
       const [chainId = "", address = ""] = key.split(" ");
       return service.readPoolState({ chainId, address }, options);
@@ -114,7 +124,7 @@ function askForPrices(
   });
   const tickers = createQuestions(asking, {
     event: "ticker.failed",
-    ...limits,
+    mostAnHour,
     async ask(symbol, options) {
       const { aggregated, cex, dex } = await service.readTicker(symbol, options);
       return { price: aggregated.price, cex: cex?.price ?? undefined, dex: dex?.price ?? undefined };

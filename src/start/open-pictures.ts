@@ -1,18 +1,15 @@
 import { setMaxListeners } from "node:events";
-import type { ChartPoint } from "../charts/series.ts";
 import type { Config } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
-import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture, NoAlertPicture } from "../core/ports/alert-picture.ts";
 import type { Illustrate, IllustrateOptions } from "../core/ports/illustration.ts";
 import type { Secret } from "../core/secret.ts";
+import type { AlertPicturesDeps } from "../operations/alert-picture.ts";
 import { createPictureNotes, type KeptPictureNotes, type PictureNotesDeps } from "../operations/picture-notes.ts";
 import { destinationTag, pictureAddress } from "../web/access/picture-address.ts";
 import type { Market } from "./open-market.ts";
 import type { Common } from "./relaying.ts";
 
-export interface PicturesDeps {
-  store: Pick<AlertLog, "getAlert" | "keyHistory">;
+export interface PicturesDeps extends Omit<AlertPicturesDeps, "toPng"> {
   adminToken: Secret;
   /** Notes which messages have a picture's address, and whose picture was fetched. Default: nothing is noted. */
   notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
@@ -20,14 +17,8 @@ export interface PicturesDeps {
   destinations: readonly string[];
   /** The address from which vendors and apps fetch pictures. Undefined: they cannot fetch any. */
   publicUrl?: string;
-  /** Absent: no market-data service is configured. */
-  readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   /** One line about the market around an alert. Undefined: nothing is known. Absent: no line is wanted. */
-  describe?: (
-    alertId: string,
-    options: Pick<IllustrateOptions, "signal" | "deadlineMs">,
-  ) => Promise<string | undefined>;
-  clock: Clock;
+  describe?: NonNullable<Market["context"]>["describe"];
 }
 
 /** The most alerts a minute whose messages get an address of a picture: those of a flood get none. */

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { HistoryPoint } from "../../src/core/ports/metric-history.ts";
-import { createMetricHistories } from "../../src/operations/metric-histories.ts";
 import { Breaker } from "../../src/operations/questions.ts";
+import { askForHistories } from "../../src/start/open-market.ts";
 import { createTestClock, minute } from "../support/test-clock.ts";
 
 const week = 7 * 24 * 60 * minute;
@@ -30,8 +30,8 @@ function open(timeLimitMs = 300_000) {
         }),
       ),
   };
-  const breaker = new Breaker({ clock });
-  const { read } = createMetricHistories({ service, clock, log: silentLog, breaker, timeLimitMs });
+  const breaker = new Breaker(clock);
+  const { read } = askForHistories(service, { clock, log: silentLog, breaker, timeLimitMs });
   /** The call of this number, as soon as it is made. */
   const callOf = async (index: number): Promise<Call> => {
     for (;;) {

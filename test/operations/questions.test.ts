@@ -7,16 +7,16 @@ import { createTestClock, minute } from "../support/test-clock.ts";
 /** A service that answers what `answer` gives or throws at the time. */
 function open(timeLimitMs = 300_000) {
   const clock = createTestClock();
-  const breaker = new Breaker({ clock });
+  const breaker = new Breaker(clock);
   const asked: string[] = [];
   const service: { answer(key: string): Promise<string> | string } = { answer: (key) => `of ${key}` };
   const ask = async (key: string) => {
     asked.push(key);
     return service.answer(key);
   };
-  const options = { event: "test.failed", timeLimitMs, ask };
-  const questions = createQuestions({ clock, log: silentLog, breaker }, options);
-  const others = createQuestions({ clock, log: silentLog, breaker }, options);
+  const deps = { clock, log: silentLog, breaker, timeLimitMs };
+  const questions = createQuestions(deps, { event: "test.failed", ask });
+  const others = createQuestions(deps, { event: "test.failed", ask });
   const fail = (code: ErrorCode, retryAfterMs?: number) => {
     service.answer = () => {
       throw new AppError(code, "no", { retryAfterMs });

@@ -22,7 +22,7 @@ function open(fixture: EngineFixture, destinations: Destination[], mutes: Mute[]
     healthOf: (name) => viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
     isPaused: (name) =>
       engine.statuses().find(({ destination }) => destination.name === name)?.own.paused !== undefined,
-    tryDestination: (name) => tryDestination({ tryNow: engine.tryNow, destinations: view }, name),
+    tryDestination: (name) => tryDestination(name, engine.tryNow, view),
     clock,
     log: silentLog,
   };

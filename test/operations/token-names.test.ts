@@ -28,7 +28,7 @@ async function open({
   const service: { answer(address: string): string | undefined | Promise<never> } = {
     answer: (address) => `T${Number(address)}`,
   };
-  const breaker = new Breaker({ clock });
+  const breaker = new Breaker(clock);
   const tokens: NameService = {
     breaker,
     mostAtOnce: 50,
