@@ -10,7 +10,7 @@ import {
   splitAtGaps,
   summarizeSeries,
 } from "./series.ts";
-import { drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.ts";
+import { drawDot, drawLabel, drawPicture, fitting, pixel, shorten, widthOf } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
 
@@ -30,12 +30,11 @@ export interface LineChart {
   marks?: readonly ChartMark[];
   /** A dot for each value, where there are few. Default false. */
   dots?: boolean;
-  /** The last value in digits next to its end, which takes a quarter of a narrow picture. Default true. */
-  endLabel?: boolean;
-  /** The limit in words on its line. False: only where the line is outside of the picture. Default true. */
-  thresholdLabel?: boolean;
-  /** The least distance between labels of the time axis, in pixels. Default 84. */
-  timeLabelWidth?: number;
+  /**
+   * The picture around this one says its title and numbers. So the last value is not written, the limit only where its
+   * line is outside, and labels of the time axis are closer. Default false.
+   */
+  isPart?: boolean;
   unit?: string;
   /** The range of the time axis, epoch milliseconds. Default: from the first value to the last. */
   from?: number;
@@ -60,7 +59,7 @@ const mostDots = 60;
 /** Every text is escaped. */
 export function drawLineChart(chart: LineChart): string {
   const { title, width = 960, height = 420, theme = pageTheme, timeZone = "UTC" } = chart;
-  const { heading = theme.standsAlone, emptyText = "no values in this range" } = chart;
+  const { heading = theme.standsAlone && !chart.isPart, emptyText = "no values in this range" } = chart;
   const unit = chart.unit === undefined ? undefined : shorten(chart.unit, longestUnit);
   const threshold = isDrawable(chart.threshold) ? chart.threshold : undefined;
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = chart;
@@ -108,13 +107,13 @@ interface Body extends LineChart {
 }
 
 function drawBody(body: Body): string {
-  const { points, facts, marks, threshold, unit, width, height, theme, heading, timeZone } = body;
-  const { from = facts.first.at, to = facts.last.at, timeLabelWidth = 84 } = body;
+  const { points, facts, marks, threshold, unit, width, height, theme, heading, timeZone, isPart = false } = body;
+  const { from = facts.first.at, to = facts.last.at } = body;
   const top = (heading ? 66 : 8) + (unit === undefined ? 4 : 20);
   const bottom = height - 30;
   const range = rangeWith(facts.min.value, facts.max.value, threshold);
   const ticks = valueTicks(range.low, range.high, Math.max(3, Math.round((bottom - top) / 48)));
-  const last = body.endLabel === false ? "" : writeValue(facts.last.value, unit, [threshold]);
+  const last = isPart ? "" : writeValue(facts.last.value, unit, [threshold]);
   const zone = timeWords(timeZone).zoneAt(to);
   const left =
     18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
@@ -131,7 +130,7 @@ function drawBody(body: Body): string {
   );
   const head =
     unit === undefined ? "" : drawLabel({ x: left - 8, y: top - 15, text: unit, anchor: "end", fill: theme.soft });
-  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / timeLabelWidth)), timeZone)
+  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / (isPart ? 62 : 84))), timeZone)
     .filter(({ value }) => value >= from && value <= to)
     .map(({ value, label }) => {
       const at = x(value);
@@ -142,10 +141,10 @@ function drawBody(body: Body): string {
   const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch, plot));
   const dots =
     body.dots && points.length <= mostDots
-      ? points.map((point) => (isKnown(point) ? drawDot(point, { x, y, fill: theme.line, radius: 2.5 }) : ""))
+      ? points.map((point) => (isKnown(point) ? drawDot(x(point.at), y(point.value), 2.5, theme.line) : ""))
       : [];
   const end =
-    drawDot(facts.last, { x, y, fill: theme.line, radius: 4 }) +
+    drawDot(x(facts.last.at), y(facts.last.value), 4, theme.line) +
     (last === ""
       ? ""
       : drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink }));
@@ -159,7 +158,7 @@ function drawBody(body: Body): string {
     ...dots,
     threshold === undefined
       ? ""
-      : drawThreshold(threshold, plot, { range, unit, last: facts.last.value, isNamed: body.thresholdLabel !== false }),
+      : drawThreshold(threshold, plot, { range, unit, last: facts.last.value, isNamed: !isPart }),
     end,
   ].join("");
 }
@@ -178,16 +177,12 @@ function drawStretch(stretch: KnownPoint[], { x, y, theme, left, right, bottom }
   const [first] = stretch;
   const last = stretch.at(-1);
   if (first === undefined || last === undefined) return "";
-  if (stretch.length === 1) return drawDot(first, { x, y, fill: theme.line, radius: 3 });
+  if (stretch.length === 1) return drawDot(x(first.at), y(first.value), 3, theme.line);
   const path = linePath(stretch, x, y, right - left);
   return (
     `<path d="${path}L${pixel(x(last.at))},${bottom}L${pixel(x(first.at))},${bottom}Z" fill="${theme.line}" fill-opacity="0.08"/>` +
     `<path d="${path}" fill="none" stroke="${theme.line}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"/>`
   );
-}
-
-function drawDot(point: KnownPoint, dot: { x: Scale; y: Scale; fill: string; radius: number }): string {
-  return `<circle cx="${pixel(dot.x(point.at))}" cy="${pixel(dot.y(point.value))}" r="${dot.radius}" fill="${dot.fill}"/>`;
 }
 
 interface ThresholdWords {

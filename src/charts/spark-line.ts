@@ -1,7 +1,7 @@
 import { countOf } from "../ground/text/count-of.ts";
 import { createScale, isDrawable, linePath, rangeWith, writeValue } from "./plot.ts";
 import { type ChartPoint, drawablePoints, isKnown, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
-import { drawPicture, pixel } from "./svg.ts";
+import { drawDot, drawPicture, pixel } from "./svg.ts";
 import { type ChartTheme, pageTheme } from "./theme.ts";
 
 export interface SparkLine {
@@ -37,17 +37,13 @@ export function drawSparkLine(spark: SparkLine): string {
     threshold !== undefined && range.threshold === "within"
       ? `<path d="M0 ${pixel(y(threshold))}H${width}" stroke="${theme.bad}" stroke-dasharray="3 2"/>`
       : "";
-  const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch));
-  const end =
-    `<circle cx="${pixel(x(facts.last.at))}" cy="${pixel(y(facts.last.value))}" ` +
-    `r="2.5" fill="${state === "firing" ? theme.critical : theme.line}"/>`;
+  const lines = splitAtGaps(points).map(drawStretch);
+  const end = drawDot(x(facts.last.at), y(facts.last.value), 2.5, state === "firing" ? theme.critical : theme.line);
 
   function drawStretch(stretch: KnownPoint[]): string {
     const [only] = stretch;
     // A lone value that is not the last becomes a dot: a path of one point draws nothing.
-    if (stretch.length === 1 && only !== undefined) {
-      return `<circle cx="${pixel(x(only.at))}" cy="${pixel(y(only.value))}" r="1.5" fill="${theme.line}"/>`;
-    }
+    if (stretch.length === 1 && only !== undefined) return drawDot(x(only.at), y(only.value), 1.5, theme.line);
     return (
       `<path d="${linePath(stretch, x, y, width / 2)}" fill="none" ` +
       `stroke="${theme.line}" stroke-width="1.5" stroke-linejoin="round"/>`

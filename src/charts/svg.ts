@@ -54,6 +54,10 @@ export function drawLabel({ x, y, text, fill, size = 12, anchor = "start", bold 
   return `<text x="${pixel(x)}" y="${pixel(y)}" font-size="${size}"${where}${weight}${around} fill="${fill}">${escapeXml(text)}</text>`;
 }
 
+export function drawDot(x: number, y: number, radius: number, fill: string): string {
+  return `<circle cx="${pixel(x)}" cy="${pixel(y)}" r="${radius}" fill="${fill}"/>`;
+}
+
 /** To a tenth of a pixel. Always a number. */
 export function pixel(value: number): number {
   return Number.isFinite(value) ? Math.round(value * 10) / 10 + 0 : 0;

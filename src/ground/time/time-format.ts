@@ -2,7 +2,7 @@ import { createZonedClock, isTimeZone, oncePerMinute } from "./zoned-time.ts";
 
 export type TimeFormat = ReturnType<typeof createTimeFormat>;
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+export const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** English speakers of these places have letters for different zones (CET, EST, IST, AEDT, NZDT). */
 const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA"];
 const unknownTime = "an unknown time";
@@ -75,6 +75,6 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-function twoDigits(value: number): string {
+export function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
