@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { ExpiringKey, ExpiringKeyStore } from "../core/ports/shared.ts";
-import { hashText, isSameText, type Secret, signText } from "../core/secret.ts";
+import { hashText, readSigned, type Secret, writeSigned } from "../core/secret.ts";
 
 /** How long a login link is valid, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;
 
 /** Logs one browser in, once. The admin token signs the code, so any process that knows the token can make one. */
 export function loginLink(publicUrl: string, adminToken: Secret, now: number): string {
-  const text = `${(now + loginLinkLifetimeMs).toString(36)}.${randomBytes(12).toString("base64url")}`;
-  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
+  const [expiry, nonce] = [(now + loginLinkLifetimeMs).toString(36), randomBytes(12).toString("base64url")];
+  const code = writeSigned(adminToken, "login-code", expiry, nonce);
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${code}`;
 }
 
 export type LoginCodes = ReturnType<typeof createLoginCodes>;
@@ -23,12 +24,9 @@ export interface LoginCodesDeps {
 export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps) {
   /** The store's entry for a used code. Undefined for a code that was not made here, or has expired. */
   function readCode(code: string): ExpiringKey | undefined {
-    const [expiry, nonce, signature, ...rest] = code.split(".");
-    if (!expiry || !nonce || !signature || rest.length > 0) return undefined;
-    const text = `${expiry}.${nonce}`;
-    if (!isSameText(signature, signText(adminToken, "login-code", text))) return undefined;
+    const [expiry = "", nonce = ""] = readSigned(adminToken, "login-code", code) ?? [];
     const expiresAt = Number.parseInt(expiry, 36);
-    return now() < expiresAt ? { key: hashText(text), expiresAt } : undefined;
+    return now() < expiresAt ? { key: hashText(`${expiry}.${nonce}`), expiresAt } : undefined;
   }
 
   return {

@@ -35,6 +35,19 @@ export function signText(adminToken: Secret, purpose: KeyPurpose, text: string):
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
+/** The parts and their signature: `a.b.signature`. No part may have a dot. */
+export function writeSigned(adminToken: Secret, purpose: KeyPurpose, ...parts: string[]): string {
+  const text = parts.join(".");
+  return `${text}.${signText(adminToken, purpose, text)}`;
+}
+
+/** The parts of a text by `writeSigned`. Undefined for any other. The time does not depend on where it differs. */
+export function readSigned(adminToken: Secret, purpose: KeyPurpose, signed: string): string[] | undefined {
+  const parts = signed.split(".");
+  const signature = parts.pop() ?? "";
+  return isSameText(signature, signText(adminToken, purpose, parts.join("."))) ? parts : undefined;
+}
+
 /** SHA-256 as base64url. */
 export function hashText(text: string): string {
   return hash("sha256", text, "base64url");

@@ -1,4 +1,4 @@
-import { isSameText, type Secret, signText } from "../../core/secret.ts";
+import { readSigned, type Secret, signText, writeSigned } from "../../core/secret.ts";
 
 /** Milliseconds. Some phones load a picture only when somebody opens the notification. */
 export const pictureLifetimeMs = 24 * 60 * 60 * 1000;
@@ -21,8 +21,8 @@ export function pictureAddress(publicUrl: string, adminToken: Secret, now: numbe
   const { alertId, theme, timeZone, tag } = name;
   const expiry = (now + pictureLifetimeMs).toString(36);
   const zone = Buffer.from(timeZone).toString("base64url");
-  const text = `${alertId}.${expiry}.${theme}.${zone}${tag === undefined ? "" : `.${tag}`}`;
-  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${text}.${signText(adminToken, "picture", text)}.png`;
+  const signed = writeSigned(adminToken, "picture", alertId, expiry, theme, zone, ...(tag === undefined ? [] : [tag]));
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${signed}.png`;
 }
 
 /** Identifies a destination in addresses without its name. */
@@ -30,17 +30,12 @@ export function destinationTag(adminToken: Secret, name: string): string {
   return signText(adminToken, "picture", `destination ${name}`).slice(0, 10);
 }
 
-const form =
-  /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-z]{1,10})\.(light|dark)\.([\w-]{0,80})(?:\.([\w-]{10}))?\.([\w-]{43})\.png$/;
-
 /** Undefined for an address that is not ours or has run out. The time of the answer does not show the fault. */
 export function readPictureName(given: string, adminToken: Secret, now: number): PictureName | undefined {
-  const [, alertId = "", expiry = "0", theme = "", zone = "", tag, signature = ""] =
-    form.exec(given.slice(0, 300)) ?? [];
-  const text = `${alertId}.${expiry}.${theme}.${zone}${tag === undefined ? "" : `.${tag}`}`;
-  const isOurs = isSameText(signature, signText(adminToken, "picture", text));
+  const signed = /^(.{1,300})\.png$/.exec(given)?.[1] ?? "";
+  const [alertId = "", expiry = "0", theme, zone = "", tag] = readSigned(adminToken, "picture", signed) ?? [];
   const isInTime = now < Number.parseInt(expiry, 36);
-  if (!isOurs || !isInTime) return undefined;
+  if (!isInTime) return undefined;
   return {
     alertId,
     theme: theme === "dark" ? "dark" : "light",

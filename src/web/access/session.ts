@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
-import { hashText, isSameText, type Secret, signText } from "../../core/secret.ts";
+import { hashText, readSigned, type Secret, signText, writeSigned } from "../../core/secret.ts";
 import { hourMs } from "../../ground/time/spans.ts";
 import type { WebContext } from "../web-env.ts";
 
@@ -53,9 +53,9 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
   return {
     start: () => ({ id: randomBytes(16).toString("base64url"), startedAt: now(), seenAt: now() }),
     read(cookie: string | undefined): Session | undefined {
-      const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
-      if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
-      if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`))) return undefined;
+      const parts = cookie === undefined ? undefined : readSigned(adminToken, "session", cookie);
+      if (parts === undefined) return undefined;
+      const [id = "", startedAt = "", seenAt = ""] = parts;
       const session = { id, startedAt: Number.parseInt(startedAt, 36), seenAt: Number.parseInt(seenAt, 36) };
       return lifetimeMs(session) > 0 ? session : undefined;
     },
@@ -80,10 +80,8 @@ export async function openSessions({ adminToken, store, now, onEnded }: SessionD
       for (const { key, expiresAt } of news) ended.set(key, expiresAt);
       onEnded();
     },
-    format({ id, startedAt, seenAt }: Session): string {
-      const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;
-      return `${text}.${signText(adminToken, "session", text)}`;
-    },
+    format: ({ id, startedAt, seenAt }: Session) =>
+      writeSigned(adminToken, "session", id, startedAt.toString(36), seenAt.toString(36)),
     /** Milliseconds from now until the cookie is worthless. 0 when the session is over. */
     lifetimeMs,
     /** Shows that a form came from a page of this session, where the browser does not name the origin. */
