@@ -31,7 +31,7 @@ export interface LineChart {
   /** A dot for each value, where there are few. Default false. */
   dots?: boolean;
   /**
-   * The picture around this one says its title and numbers. So the last value is not written, the limit only where its
+   * The picture around this one says its title and numbers: the last value is not written, the limit only where its
    * line is outside, and labels of the time axis are closer. Default false.
    */
   isPart?: boolean;

@@ -22,15 +22,13 @@ export function drawTerminalLine(values: readonly ChartPoint[], options: Termina
   if (facts === undefined) return "";
   const ticks = valueTicks(facts.min.value, facts.max.value, Math.max(2, Math.ceil(options.height / 3)));
   const labelWidth = Math.max(...ticks.map((tick) => tick.label.length));
-  const columns = Math.max(30, options.width) - labelWidth - 2;
-  const plot = createPlot(columns, options.height, {
-    fromAt: facts.first.at,
-    toAt: facts.last.at,
-    low: ticks[0]?.value ?? facts.min.value,
-    high: ticks.at(-1)?.value ?? facts.max.value,
-  });
+  const [rows, columns] = [options.height, Math.max(30, options.width) - labelWidth - 2];
+  const [low, high] = [ticks[0]?.value ?? facts.min.value, ticks.at(-1)?.value ?? facts.max.value];
+  const x = (at: number) => place(at, facts.first.at, facts.last.at, columns * 2);
+  const y = (value: number) => rows * 4 - 1 - place(value, low, high, rows * 4);
+  const plot = createPlot(columns, rows, ({ at, value }) => [x(at), y(value)]);
   for (const stretch of splitAtGaps(points)) plot.drawLine(stretch);
-  const labels = labelRows(ticks, plot.rowOf, options.height);
+  const labels = labelRows(ticks, (value) => y(value) >> 2, rows);
   const lines = plot.toLines().map((line, row) => {
     const label = labels[row];
     return `${(label ?? "").padStart(labelWidth)} ${label === undefined ? "│" : "┤"}${line}`.trimEnd();
@@ -40,20 +38,9 @@ export function drawTerminalLine(values: readonly ChartPoint[], options: Termina
   return [...lines, `${margin}└${axis.marks}`, `${margin} ${axis.labels}`.trimEnd(), ""].join("\n");
 }
 
-interface Bounds {
-  fromAt: number;
-  toAt: number;
-  low: number;
-  high: number;
-}
-
-function createPlot(columns: number, rows: number, bounds: Bounds) {
+/** @param dotOf the column and the row of a point's dot */
+function createPlot(columns: number, rows: number, dotOf: (point: KnownPoint) => [number, number]) {
   const cells = Array.from({ length: rows }, () => new Uint8Array(columns));
-  const width = columns * 2;
-  const height = rows * 4;
-  const x = (at: number) => place(at, bounds.fromAt, bounds.toAt, width);
-  const y = (value: number) => height - 1 - place(value, bounds.low, bounds.high, height);
-
   const setDot = (column: number, row: number) => {
     const line = cells[row >> 2];
     const bit = dotBits[(column & 1) as 0 | 1][row & 3];
@@ -61,7 +48,7 @@ function createPlot(columns: number, rows: number, bounds: Bounds) {
     if (line !== undefined && bit !== undefined) line[cell] = (line[cell] ?? 0) | bit;
   };
   const drawSegment = (from: KnownPoint, to: KnownPoint) => {
-    const [x0, y0, x1, y1] = [x(from.at), y(from.value), x(to.at), y(to.value)];
+    const [x0, y0, x1, y1] = [...dotOf(from), ...dotOf(to)];
     const steps = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0), 1);
     for (let step = 0; step <= steps; step += 1) {
       setDot(Math.round(x0 + ((x1 - x0) * step) / steps), Math.round(y0 + ((y1 - y0) * step) / steps));
@@ -69,7 +56,6 @@ function createPlot(columns: number, rows: number, bounds: Bounds) {
   };
 
   return {
-    rowOf: (value: number) => y(value) >> 2,
     drawLine: (stretch: KnownPoint[]) => {
       for (const [index, point] of stretch.entries()) drawSegment(stretch[index - 1] ?? point, point);
     },
