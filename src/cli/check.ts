@@ -1,5 +1,6 @@
 import type { ConfigDescription } from "../config/describe-config.ts";
-import { factsOf, type Panel, paragraph, tableOf } from "../panels/panel.ts";
+import type { Panel } from "../panels/panel.ts";
+import { factsOf, paragraph, tableOf } from "../panels/sections.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";

@@ -2,7 +2,7 @@ import { type Config, requireSource, type SourceSettings } from "../config/confi
 import type { HookSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
-import { paragraph } from "../panels/panel.ts";
+import { paragraph } from "../panels/sections.ts";
 import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
 import { command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";

@@ -15,20 +15,8 @@ import { factFields, factReader } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/verdict.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
-import {
-  actsOf,
-  aside,
-  type Cell,
-  type Fact,
-  factsOf,
-  foldOf,
-  groupOf,
-  type Panel,
-  paragraph,
-  type Section,
-  say,
-  tableOf,
-} from "./panel.ts";
+import type { Cell, Fact, Panel, Section } from "./panel.ts";
+import { actsOf, aside, factsOf, foldOf, groupOf, paragraph, say, tableOf } from "./sections.ts";
 
 export function alertPanel(
   alert: AlertDetailView,

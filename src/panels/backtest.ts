@@ -1,6 +1,7 @@
 import type { Tally } from "../core/tally.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { actsOf, aside, factsOf, groupOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import type { Panel, Section } from "./panel.ts";
+import { actsOf, aside, factsOf, groupOf, paragraph, say, tableOf } from "./sections.ts";
 
 /** Where alerts would have gone, which would have rung, and options that ring less. `file`: the tried configuration. */
 export function tallyPanel(

@@ -4,25 +4,20 @@ import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
 import { adviseOn, type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
+import type { Action, Card, Cell, Panel, Section, Tone } from "./panel.ts";
 import {
-  type Action,
   actsOf,
   aside,
-  type Card,
-  type Cell,
   factsOf,
   groupOf,
   joined,
   noteDone,
   noteFailed,
   noteWarning,
-  type Panel,
   paragraph,
-  type Section,
   say,
-  type Tone,
   tableOf,
-} from "./panel.ts";
+} from "./sections.ts";
 
 const verdictWords: Record<DestinationVerdict, string> = {
   proven: "works",

@@ -10,20 +10,8 @@ import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { isTriedNext } from "./destinations.ts";
-import {
-  actsOf,
-  aside,
-  type Cell,
-  type Fact,
-  factsOf,
-  groupOf,
-  type Panel,
-  paragraph,
-  type Section,
-  say,
-  type Tone,
-  tableOf,
-} from "./panel.ts";
+import type { Cell, Fact, Panel, Section, Tone } from "./panel.ts";
+import { actsOf, aside, factsOf, groupOf, paragraph, say, tableOf } from "./sections.ts";
 
 /** `isApart`: also equal messages one by one. `destinations`: their state, to show where a message cannot arrive. */
 export function explanationPanel(

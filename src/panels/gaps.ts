@@ -10,7 +10,8 @@ import {
   summarizeGaps,
 } from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { emptyOf, type Panel, paragraph, say, type Tone, tableOf, titledFacts } from "./panel.ts";
+import type { Panel, Tone } from "./panel.ts";
+import { emptyOf, paragraph, say, tableOf, titledFacts } from "./sections.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 

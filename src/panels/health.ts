@@ -3,7 +3,8 @@ import { cardIdOf } from "../core/destination-status.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { actOn, resendTo } from "./destinations.ts";
-import { type Action, type Cell, joined, type Panel, say, type Tone } from "./panel.ts";
+import type { Action, Cell, Panel, Tone } from "./panel.ts";
+import { joined, say } from "./sections.ts";
 
 /** Green only where each part was looked at and works. */
 export function describeHealth({ destinations, watches, lastAlertAt }: HealthView): { tone: Tone; text: Cell } {

@@ -10,7 +10,8 @@ import {
 } from "../contract/words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
-import { type Cell, type Fact, factsOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
+import type { Cell, Fact, Panel, Tone } from "./panel.ts";
+import { factsOf, paragraph, say, tableOf } from "./sections.ts";
 
 /** The last characters are random. The first ones are the time, which alerts of one minute share. */
 export function shortId(id: string): string {

@@ -4,24 +4,8 @@ import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { isMadeAtRuntime, type Matcher } from "../core/rules.ts";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { describeAll } from "../matching/describe-match.ts";
-import {
-  type Action,
-  actsOf,
-  aside,
-  type Cell,
-  type Choices,
-  factsOf,
-  foldOf,
-  groupOf,
-  type Input,
-  joined,
-  noteDone,
-  type Panel,
-  type Section,
-  say,
-  type Tone,
-  tableOf,
-} from "./panel.ts";
+import type { Action, Cell, Choices, Input, Panel, Section, Tone } from "./panel.ts";
+import { actsOf, aside, factsOf, foldOf, groupOf, joined, noteDone, say, tableOf } from "./sections.ts";
 
 export const muteDurations = [
   ["30m", "30 minutes"],

@@ -4,21 +4,8 @@ import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { sentence } from "../ground/text/plain-text.ts";
-import {
-  actsOf,
-  aside,
-  type Cell,
-  type Fact,
-  factsOf,
-  groupOf,
-  joined,
-  noteFailed,
-  type Panel,
-  paragraph,
-  type Section,
-  say,
-  tableOf,
-} from "./panel.ts";
+import type { Cell, Fact, Panel, Section } from "./panel.ts";
+import { actsOf, aside, factsOf, groupOf, joined, noteFailed, paragraph, say, tableOf } from "./sections.ts";
 
 /** @param sources those that may have refused one, where they are known */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {

@@ -2,7 +2,8 @@ import type { FailedAtDestination, ResendPreview, ResendResult } from "../contra
 import { countOf } from "../ground/text/count-of.ts";
 import { relativeTime } from "../ground/time/ages.ts";
 import { failingWords } from "./destinations.ts";
-import { type Action, actsOf, type Cell, emptyOf, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
+import type { Action, Cell, Panel } from "./panel.ts";
+import { actsOf, emptyOf, noteDone, noteFailed, paragraph, say } from "./sections.ts";
 
 /** The deliveries that a resend or a release includes, and the others. `isNone`: no action is possible. */
 export function failedPanel(

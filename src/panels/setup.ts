@@ -1,4 +1,5 @@
-import { groupOf, paragraph, type Section } from "./panel.ts";
+import type { Section } from "./panel.ts";
+import { groupOf, paragraph } from "./sections.ts";
 
 /** `isRevealed`: the address contains its secret. */
 export function tryPanel(hookUrl: string, { isRevealed }: { isRevealed: boolean }): Section {

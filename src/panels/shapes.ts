@@ -1,6 +1,7 @@
 import type { ShapeKindView, ShapePlaceView, ShapesView } from "../contract/operations.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { emptyOf, foldOf, groupOf, noteWarning, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import type { Panel, Section } from "./panel.ts";
+import { emptyOf, foldOf, groupOf, noteWarning, paragraph, say, tableOf } from "./sections.ts";
 
 /** For each kind the places that are read, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {

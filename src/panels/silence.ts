@@ -1,7 +1,8 @@
 import type { CanaryView, StatusView } from "../contract/operations.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { muteDurations } from "./mutes.ts";
-import { actsOf, type Card, type Cell, factsOf, type Panel, say, type Tone } from "./panel.ts";
+import type { Card, Cell, Panel, Tone } from "./panel.ts";
+import { actsOf, factsOf, say } from "./sections.ts";
 
 export function silencePanel(watches: StatusView["silence"], canary: CanaryView | undefined): Panel {
   return [

@@ -1,7 +1,8 @@
 import { countRefused, type SourceView } from "../contract/operations.ts";
 import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { type Card, type Cell, factsOf, type Section, say } from "./panel.ts";
+import type { Card, Cell, Section } from "./panel.ts";
+import { factsOf, say } from "./sections.ts";
 
 /** A named hook, with the facts of the configuration and of a running relay. */
 export interface KnownSource {

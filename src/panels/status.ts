@@ -1,6 +1,7 @@
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
-import { type Cell, factsOf, noteFailed, noteWarning, type Panel, say } from "./panel.ts";
+import type { Cell, Panel } from "./panel.ts";
+import { factsOf, noteFailed, noteWarning, say } from "./sections.ts";
 import { silencePanel } from "./silence.ts";
 import { sourcesPanel } from "./sources.ts";
 import { type KnownStatus, systemPanel } from "./system.ts";

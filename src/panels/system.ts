@@ -5,21 +5,8 @@ import { groupThousands } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import {
-  type Card,
-  type Cell,
-  factsOf,
-  groupOf,
-  joined,
-  noteFailed,
-  noteWarning,
-  type Panel,
-  paragraph,
-  type Section,
-  say,
-  type Tone,
-  titledFacts,
-} from "./panel.ts";
+import type { Card, Cell, Panel, Section, Tone } from "./panel.ts";
+import { factsOf, groupOf, joined, noteFailed, noteWarning, paragraph, say, titledFacts } from "./sections.ts";
 import { verdictTones } from "./watches.ts";
 
 /** The status, or the known part of it where no relay runs. */

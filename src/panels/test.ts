@@ -3,7 +3,8 @@ import type { AlertDetail } from "../core/ports/alert-log.ts";
 import { sentence } from "../ground/text/plain-text.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { repairOf } from "../vendors/verdict.ts";
-import { noteDone, noteFailed, noteWarning, type Panel, type Section, say } from "./panel.ts";
+import type { Panel, Section } from "./panel.ts";
+import { noteDone, noteFailed, noteWarning, say } from "./sections.ts";
 
 type Delivery = Pick<
   AlertDetail["deliveries"][number],

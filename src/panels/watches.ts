@@ -1,7 +1,8 @@
 import type { AccountView, StatusView, WatchView } from "../contract/operations.ts";
 import type { WatchVerdict } from "../core/ports/watch.ts";
 import { sentence } from "../ground/text/plain-text.ts";
-import { actsOf, type Card, type Fact, factsOf, groupOf, noteDone, type Section, type Tone } from "./panel.ts";
+import type { Card, Fact, Section, Tone } from "./panel.ts";
+import { actsOf, factsOf, groupOf, noteDone } from "./sections.ts";
 
 /** Green only where something was looked at and is in order. */
 export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };

@@ -1,7 +1,8 @@
 import { readText } from "../contract/make-views.ts";
 import type { RefusedDetail } from "../core/ports/refused.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { aside, foldOf, type Panel, tableOf } from "../panels/panel.ts";
+import type { Panel } from "../panels/panel.ts";
+import { aside, foldOf, tableOf } from "../panels/sections.ts";
 import { printJson } from "./print-json.ts";
 
 const formWords = {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { deliveriesPanel } from "../../src/panels/alert.ts";
-import { type Panel, say } from "../../src/panels/panel.ts";
+import type { Panel } from "../../src/panels/panel.ts";
+import { say } from "../../src/panels/sections.ts";
 import { tryPanel } from "../../src/panels/setup.ts";
 import { testPanel } from "../../src/panels/test.ts";
 import { draw, now } from "./draw.ts";

@@ -10,7 +10,7 @@ import { loginLink } from "../../src/contract/login-link.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Secret } from "../../src/core/secret.ts";
 import { readJson } from "../../src/ground/text/read-json.ts";
-import { factsOf } from "../../src/panels/panel.ts";
+import { factsOf } from "../../src/panels/sections.ts";
 import { createLog } from "../../src/start/log.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { withKept } from "../../src/store/with-kept.ts";

@@ -4,7 +4,7 @@ import type { Output } from "../../src/cli/shell/output.ts";
 import type { SandboxFlags } from "../../src/cli/workshop.ts";
 import { untilAborted } from "../../src/core/clock.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { factsOf } from "../../src/panels/panel.ts";
+import { factsOf } from "../../src/panels/sections.ts";
 import { createServiceSandbox, type ServiceSandbox } from "./service.ts";
 
 export async function runSandbox(flags: SandboxFlags, { context, output }: Run): Promise<void> {

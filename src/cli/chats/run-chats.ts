@@ -1,7 +1,8 @@
 import { AppError } from "../../core/errors.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
-import { type Panel, paragraph, say, tableOf } from "../../panels/panel.ts";
+import type { Panel } from "../../panels/panel.ts";
+import { paragraph, say, tableOf } from "../../panels/sections.ts";
 import { type BotDescription, openBotSession, webhookSet } from "../../vendors/telegram/bot-session.ts";
 import { type KnownChat, KnownChats } from "../../vendors/telegram/known-chats.ts";
 import { listen } from "../../vendors/telegram/listen.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { findActivationSocket } from "../../config/activation-socket.ts";
 import type { Config } from "../../config/config.ts";
-import { factsOf } from "../../panels/panel.ts";
+import { factsOf } from "../../panels/sections.ts";
 import type { Relay } from "../../start/relay.ts";
 import type { ServeOptions } from "../../start/serve-relay.ts";
 import { startThreadAhead } from "../../store/sqlite/database-thread.ts";

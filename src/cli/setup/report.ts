@@ -1,7 +1,8 @@
 import type { LastRun } from "../../config/account-records.ts";
 import type { Outputs } from "../../core/ports/account.ts";
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
-import { type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
+import type { Cell, Panel } from "../../panels/panel.ts";
+import { paragraph, say } from "../../panels/sections.ts";
 import { describeDifference, isOwnHook, type OutputsPlan } from "../../watch/plan-outputs.ts";
 import { toDeliveries } from "../alerts/one-alert.ts";
 import { toSeconds } from "../shell/instants.ts";

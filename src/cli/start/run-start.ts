@@ -3,7 +3,8 @@ import { type EnvFileChange, planEnvFile, writeEnvFile } from "../../config/env-
 import { loadConfig } from "../../config/load-config.ts";
 import { untilAborted } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
+import type { Panel } from "../../panels/panel.ts";
+import { factsOf, paragraph, say } from "../../panels/sections.ts";
 import { tryPanel } from "../../panels/setup.ts";
 import { testPanel } from "../../panels/test.ts";
 import { hasReached } from "../alerts/one-alert.ts";

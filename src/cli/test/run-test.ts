@@ -6,7 +6,8 @@ import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
-import { type Cell, paragraph, say } from "../../panels/panel.ts";
+import type { Cell } from "../../panels/panel.ts";
+import { paragraph, say } from "../../panels/sections.ts";
 import { testPanel } from "../../panels/test.ts";
 import {
   describeStored,

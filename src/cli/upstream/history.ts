@@ -6,7 +6,8 @@ import { changeOf, drawablePoints, type KnownPoint, sortByTime, summarizeSeries 
 import { drawTerminalLine } from "../../charts/terminal-line.ts";
 import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Cell, factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
+import type { Cell, Panel } from "../../panels/panel.ts";
+import { factsOf, paragraph, say } from "../../panels/sections.ts";
 import type { MetricHistory } from "../../upstream/alerting-client.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";

@@ -1,6 +1,7 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import { type Fact, factsOf, type Panel, tableOf } from "../../panels/panel.ts";
+import type { Fact, Panel } from "../../panels/panel.ts";
+import { factsOf, tableOf } from "../../panels/sections.ts";
 import type { Account } from "../../upstream/alerting-client.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-client.ts";
 import { type Output, terminalText } from "../shell/output.ts";

@@ -1,6 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { countOf } from "../../ground/text/count-of.ts";
-import { factsOf, type Panel } from "../../panels/panel.ts";
+import type { Panel } from "../../panels/panel.ts";
+import { factsOf } from "../../panels/sections.ts";
 import { command, type GivenOptions, group, type Run } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import {

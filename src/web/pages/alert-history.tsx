@@ -9,7 +9,8 @@ import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-l
 import { ordinal } from "../../ground/numbers/format-number.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import { weekMs } from "../../ground/time/spans.ts";
-import { type Cell, say, tableOf } from "../../panels/panel.ts";
+import type { Cell } from "../../panels/panel.ts";
+import { say, tableOf } from "../../panels/sections.ts";
 import type { Frame } from "../web-env.ts";
 import { PanelView, Text } from "./panel.tsx";
 

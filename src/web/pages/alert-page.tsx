@@ -11,7 +11,7 @@ import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { decisionsPanel, deliveriesPanel, headFacts } from "../../panels/alert.ts";
 import { endWhenOver, likeByDefault, type MuteChoice, matchLike, muteThisPanel } from "../../panels/mutes.ts";
-import { factsOf } from "../../panels/panel.ts";
+import { factsOf } from "../../panels/sections.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";

@@ -15,7 +15,8 @@ import {
   destinationEnd,
   triedDestinationPanel,
 } from "../../panels/destinations.ts";
-import { type Cell, emptyOf, type Fact, factsOf, type Panel, say } from "../../panels/panel.ts";
+import type { Cell, Fact, Panel } from "../../panels/panel.ts";
+import { emptyOf, factsOf, say } from "../../panels/sections.ts";
 import { testPanel } from "../../panels/test.ts";
 import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { Layout } from "./layout.tsx";

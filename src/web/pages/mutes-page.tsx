@@ -11,7 +11,8 @@ import {
   previewNote,
   type WrittenMute,
 } from "../../panels/mutes.ts";
-import { actsOf, aside, type Cell, groupOf, type Panel, type Section } from "../../panels/panel.ts";
+import type { Cell, Panel, Section } from "../../panels/panel.ts";
+import { actsOf, aside, groupOf } from "../../panels/sections.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute, readMuted } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";

@@ -9,17 +9,8 @@ import { describeMatchers } from "../../matching/describe-match.ts";
 import { type TypedRules, tallyPanel, tryFilePanel } from "../../panels/backtest.ts";
 import { explanationPanel, type TypedBody, tryBodyPanel } from "../../panels/explanation.ts";
 import { muteAllAct } from "../../panels/mutes.ts";
-import {
-  actsOf,
-  aside,
-  emptyOf,
-  groupOf,
-  type Panel,
-  paragraph,
-  type Section,
-  say,
-  tableOf,
-} from "../../panels/panel.ts";
+import type { Panel, Section } from "../../panels/panel.ts";
+import { actsOf, aside, emptyOf, groupOf, paragraph, say, tableOf } from "../../panels/sections.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { statusOf } from "./layout.tsx";

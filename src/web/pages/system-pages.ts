@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { ApiDocument, OperationObject, SchemaObject } from "../../contract/openapi.ts";
-import { aside, type Cell, foldOf, groupOf, type Panel, paragraph, type Section, tableOf } from "../../panels/panel.ts";
+import type { Cell, Panel, Section } from "../../panels/panel.ts";
+import { aside, foldOf, groupOf, paragraph, tableOf } from "../../panels/sections.ts";
 import { systemPanel } from "../../panels/system.ts";
 import type { PageDeps, WebEnv } from "../web-env.ts";
 import { addPanelPage } from "./panel-page.tsx";

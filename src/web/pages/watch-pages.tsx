@@ -4,6 +4,8 @@ import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { sentence } from "../../ground/text/plain-text.ts";
 import { gapsPanel } from "../../panels/gaps.ts";
+import type { Panel, Section } from "../../panels/panel.ts";
+import { doorPanel, refusedListPanel, refusedPanel } from "../../panels/refused.ts";
 import {
   actsOf,
   aside,
@@ -12,12 +14,9 @@ import {
   noteDone,
   noteFailed,
   noteWarning,
-  type Panel,
   paragraph,
-  type Section,
   say,
-} from "../../panels/panel.ts";
-import { doorPanel, refusedListPanel, refusedPanel } from "../../panels/refused.ts";
+} from "../../panels/sections.ts";
 import { tryPanel } from "../../panels/setup.ts";
 import { shapesPanel } from "../../panels/shapes.ts";
 import { silencePanel } from "../../panels/silence.ts";
