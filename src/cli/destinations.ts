@@ -5,6 +5,17 @@ import { question } from "./relay/question.ts";
 
 const args = { name: text("name of the destination") };
 
+const change = (what: "pause" | "resume", says: string) =>
+  question({
+    name: what,
+    says,
+    args,
+    examples: [`tocsin destinations ${what} desk`],
+    of: `${what}Destination`,
+    ask: (client, { name }) => client[`${what}Destination`]({ name }),
+    show: changedDestinationPanel,
+  });
+
 export const destinations = group({
   name: "destinations",
   summary: "ask a destination whether it works",
@@ -25,23 +36,10 @@ export const destinations = group({
       },
       show: triedDestinationPanel,
     }),
-    question({
-      name: "pause",
-      says: "send nothing there until it is resumed: alerts wait and do not expire; fallbacks, tests and single resends are sent",
-      args,
-      examples: ["tocsin destinations pause desk"],
-      of: "pauseDestination",
-      ask: (client, { name }) => client.pauseDestination({ name }),
-      show: changedDestinationPanel,
-    }),
-    question({
-      name: "resume",
-      says: "send there again: what waited is sent now, as digests when it is much",
-      args,
-      examples: ["tocsin destinations resume desk"],
-      of: "resumeDestination",
-      ask: (client, { name }) => client.resumeDestination({ name }),
-      show: changedDestinationPanel,
-    }),
+    change(
+      "pause",
+      "send nothing there until it is resumed: alerts wait and do not expire; fallbacks, tests and single resends are sent",
+    ),
+    change("resume", "send there again: what waited is sent now, as digests when it is much"),
   ],
 });

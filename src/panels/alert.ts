@@ -108,7 +108,7 @@ export interface DeliveriesContext {
 /** The recipients, when each got the alert, and the failures with their cures. */
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
-  return groupOf({ title: "Who got it", id: "deliveries-title" }, [
+  return groupOf({ title: "Who got it", id: "deliveries-title", live: "deliveries" }, [
     deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : deliveriesTable(alert, context),
     actsOf({ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }),
   ]);
@@ -249,14 +249,11 @@ const oneDayMs = 12 * 60 * 60 * 1000;
 
 function describeAttempt(attempt: DeliveryDetailView["attempts"][number], { receivedAt }: AlertDetailView): Cell {
   const { at, outcome, action, part, parts, durationMs, detail, reason } = attempt;
-  const what = [
-    action === "send" ? "" : `${action} `,
-    outcomeWords[outcome],
-    parts > 1 ? `, part ${part} of ${parts}` : "",
-  ];
+  const how = action === "send" ? "" : `${action} `;
+  const which = parts > 1 ? `, part ${part} of ${parts}` : "";
   return [
     at - receivedAt < oneDayMs ? { clock: at } : { at },
-    { words: ` ${what.join("")}, ${lengthOf(durationMs)}` },
+    { words: ` ${how}${outcomeWords[outcome]}${which}, ${lengthOf(durationMs)}` },
     detail !== undefined && detail !== "" && say`: ${detail}`,
     reason !== undefined && say` (${{ code: reason }})`,
   ];
@@ -291,7 +288,7 @@ export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?
     repeatOf === undefined
       ? aside`Nothing was decided by routes.`
       : aside`No rule is asked for a repeat: what was decided for the first one counts.`;
-  return groupOf({ title: "Why", id: "decisions-title" }, [
+  return groupOf({ title: "Why", id: "decisions-title", live: "decisions" }, [
     decisions.length === 0 ? none : decisionsTable(decisions),
     ...(routed === undefined ? [] : todayPanel(routed, decisions)),
   ]);

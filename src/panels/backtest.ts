@@ -1,5 +1,6 @@
 import type { Tally } from "../core/tally.ts";
 import { countOf } from "../ground/text/count-of.ts";
+import { toSeconds } from "../ground/time/time-format.ts";
 import type { Panel, Section } from "./panel.ts";
 import { actsOf, aside, factsOf, groupOf, paragraph, say, tableOf } from "./sections.ts";
 
@@ -80,11 +81,6 @@ function examplesTable(title: string, examples: Tally["newlySent"]): Section | f
     id: ({ id }) => id,
   } satisfies Record<string, (example: Tally["newlySent"][number]) => string>;
   return tableOf(examples, columns, { title, keep: ["received (UTC)", "id"] });
-}
-
-/** ISO 8601 in UTC without the milliseconds. */
-function toSeconds(at: number): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 export interface TypedRules {

@@ -3,7 +3,7 @@ import { toneOf, wordOf } from "../contract/words.ts";
 import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
-import { adviseOn, type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
+import { adviseOn, takesNothing } from "../vendors/verdict.ts";
 import type { Action, Card, Cell, Panel, Section, Tone } from "./panel.ts";
 import {
   actsOf,
@@ -19,11 +19,6 @@ import {
   tableOf,
 } from "./sections.ts";
 
-const verdictWords: Record<DestinationVerdict, string> = {
-  proven: "works",
-  untried: "not tried yet",
-  failing: "failing",
-};
 export const failingWords: Record<DestinationHealth, string> = {
   ok: "nothing has arrived",
   degraded: "at times",
@@ -31,12 +26,15 @@ export const failingWords: Record<DestinationHealth, string> = {
   dead: "dead",
   paused: "refused",
 };
-const verdictTones: Record<Exclude<DestinationVerdict, "failing">, Tone> = { proven: "good", untried: "off" };
+const chips = {
+  proven: { chip: "works", tone: "good" },
+  untried: { chip: "not tried yet", tone: "off" },
+} as const;
 
 /** The three verdicts never look the same. */
 export function verdictChip(destination: DestinationView): { chip: string; tone: Tone } {
   const { verdict } = destination;
-  if (verdict !== "failing") return { chip: verdictWords[verdict], tone: verdictTones[verdict] };
+  if (verdict !== "failing") return chips[verdict];
   const how = takesNothing(destination) ? "no message taken" : failingWords[destination.health];
   return { chip: `failing: ${how}`, tone: destination.health === "degraded" ? "busy" : "bad" };
 }
@@ -217,11 +215,10 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
   const { name, paused } = destination;
   const waiting = countIn(destination, "queued", "waiting");
   if (paused !== undefined) {
-    const text = say`${name} is paused since ${{ at: paused.at }}: what comes for it waits until somebody resumes
-      it${waiting > 0 && say`; ${waiting} waiting`}.`;
     const resume: Action = { label: "Resume", command: `tocsin destinations resume ${name}` };
     return [
-      { kind: "note", note: "warning", text },
+      noteWarning`${name} is paused since ${{ at: paused.at }}: what comes for it waits until somebody resumes
+        it${waiting > 0 && say`; ${waiting} waiting`}.`,
       { kind: "acts", where: "terminal", acts: [resume] },
     ];
   }

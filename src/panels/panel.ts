@@ -47,6 +47,8 @@ export interface SectionHead {
   /** The target of links to it: to the title, or to the folded part. */
   id?: string;
   where?: "page" | "terminal";
+  /** The name of this part of an open page, which the script keeps up to date. */
+  live?: string;
 }
 
 export type Section = SectionHead &

@@ -24,11 +24,9 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
       kind: "list",
       title: "Parts",
       id: "parts-title",
-      items: system.parts.map(({ name, verdict, detail }) => [
-        { chip: name, tone: verdictTones[verdict] },
-        { words: " " },
-        detail,
-      ]),
+      items: system.parts.map(
+        ({ name, verdict, detail }) => say`${{ chip: name, tone: verdictTones[verdict] }} ${detail}`,
+      ),
     },
     relaysPanel(relays, relay?.hearing),
     alerts &&

@@ -32,7 +32,7 @@ const mostBytes = 4_096;
 export function showBody(body: Uint8Array): { form: keyof typeof formWords; text: string; isCut: boolean } {
   if (body.length === 0) return { form: "empty", text: "", isCut: false };
   const readable = readText(body);
-  if (readable === undefined || hasControls(readable)) {
+  if (readable === undefined || controls.test(readable)) {
     return { form: "bytes", text: dumpHex(body.subarray(0, mostBytes)), isCut: body.length > mostBytes };
   }
   const printed = printJson(readable, mostCharacters);
@@ -44,14 +44,9 @@ export function showBody(body: Uint8Array): { form: keyof typeof formWords; text
   };
 }
 
-/** White space and the escape character of terminal colours are no such controls. */
-function hasControls(text: string): boolean {
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20 && !(code >= 0x09 && code <= 0x0d) && code !== 0x1b) return true;
-  }
-  return false;
-}
+/** Control characters but white space and the escape character of terminal colours. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+const controls = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
 
 const rowBytes = 16;
 

@@ -19,11 +19,11 @@ import { addHealth } from "./pages/health.tsx";
 import { answerErrorPage } from "./pages/layout.tsx";
 import { addLogPage } from "./pages/log-page.tsx";
 import { addLoginPages } from "./pages/login-page.tsx";
-import { addMutesPage } from "./pages/mutes-page.tsx";
-import { addResendPage } from "./pages/resend-page.tsx";
-import { addRoutesPage } from "./pages/routes-page.tsx";
+import { addMutesPage } from "./pages/mutes-page.ts";
+import { addResendPage } from "./pages/resend-page.ts";
+import { addRoutesPage } from "./pages/routes-page.ts";
 import { addSystemPages } from "./pages/system-pages.ts";
-import { addWatchPages } from "./pages/watch-pages.tsx";
+import { addWatchPages } from "./pages/watch-pages.ts";
 import { addPictures } from "./pictures.ts";
 import { createBodyReader } from "./request-body.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -84,7 +84,7 @@ export async function createWeb(deps: WebDeps) {
       retryAfterMs: 2_000,
     });
   });
-  app.use(createGuard({ ...deps, sessions, cookie, networkOf }));
+  app.use(createGuard(pageDeps));
   const mostTried = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
   app.use(
     createBodyReader({
@@ -98,7 +98,7 @@ export async function createWeb(deps: WebDeps) {
   let made: ApiDocument | undefined;
   /** Made on first use, as it takes longer than all pages together. */
   const document = () => (made ??= createDocument(publicUrl));
-  mountApi(app, createHandlers({ ...deps, sessions, streams, answerExport }));
+  mountApi(app, createHandlers({ ...pageDeps, streams }));
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
   addPictures(app, deps);

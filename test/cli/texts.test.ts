@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/options.ts";
-import { withAge } from "../../src/cli/shell/instants.ts";
 import { fitText, hangText, openOutput, terminalText, wrapText } from "../../src/cli/shell/output.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/panels.ts";
 import { maskWebhookUrl } from "../../src/ground/net/shown-address.ts";
+import { withAge } from "../../src/ground/time/time-format.ts";
 import type { Cell, Panel } from "../../src/panels/panel.ts";
 import { createTestContext } from "../support/cli.ts";
 

@@ -135,15 +135,18 @@ const show = question({
   body: async (alert) => (await import("./one-alert.ts")).requireBody(alert),
 });
 
+const tailOptions = {
+  lines: whole("begin with this many that are there already", { short: "n", to: maxPageSize, default: "20" }),
+  severity: filterOptions.severity,
+  destination: text("only what goes to this destination", { of: "name" }),
+  ...relayOptions,
+};
+export type TailOptions = Partial<GivenOptions<typeof tailOptions>> & { lines: number };
+
 const tail = command({
   name: "tail",
   says: "follow the log: each alert as it arrives, and its outcome, until Ctrl-C",
-  options: {
-    lines: whole("begin with this many that are there already", { short: "n", to: maxPageSize, default: "20" }),
-    severity: filterOptions.severity,
-    destination: text("only what goes to this destination", { of: "name" }),
-    ...relayOptions,
-  },
+  options: tailOptions,
   examples: ["tocsin alerts tail -n 5 --severity critical"],
   run: async (given, run) => (await import("./tail.ts")).tailAlerts(run, given),
 });

@@ -6,11 +6,11 @@ import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPattern } from "../../core/id.ts";
+import { toSeconds } from "../../ground/time/time-format.ts";
 import type { DeliveriesContext } from "../../panels/alert.ts";
 import { wordsOf } from "../../panels/log.ts";
 import type { Cell, Section } from "../../panels/panel.ts";
 import { type RelayClient, type RelayRun, unlessMissing } from "../relay/connect-relay.ts";
-import { toSeconds } from "../shell/instants.ts";
 import { fitText, type Output } from "../shell/output.ts";
 
 const longestTitle = 60;

@@ -6,6 +6,7 @@ import { isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { isTimeout, startTimeLimit } from "../../ground/net/time-limit.ts";
 import { isNumberIn } from "../../ground/numbers/format-number.ts";
+import { toSeconds } from "../../ground/time/time-format.ts";
 import { RelayUnreachable } from "../../http/call-relay.ts";
 import { describeDeliveries, shortId, toneOfOutcome, urgencyCell, wordsOf } from "../../panels/log.ts";
 import type { Cell } from "../../panels/panel.ts";
@@ -13,15 +14,8 @@ import { factsOf, say } from "../../panels/sections.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { connectRelay, type RelayClient, type RelayRun } from "../relay/connect-relay.ts";
 import type { CliContext } from "../shell/context.ts";
-import { toSeconds } from "../shell/instants.ts";
 import type { Output } from "../shell/output.ts";
-import { readFullPage } from "./alerts.ts";
-
-export interface TailOptions {
-  lines: number;
-  severity?: Severity;
-  destination?: string;
-}
+import { readFullPage, type TailOptions } from "./alerts.ts";
 
 export async function tailAlerts(run: RelayRun, { lines, severity, destination }: TailOptions): Promise<void> {
   const { output, context } = run;

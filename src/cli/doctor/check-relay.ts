@@ -4,11 +4,11 @@ import { countRefused, type Trouble } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "../../core/finding.ts";
 import { countOf } from "../../ground/text/count-of.ts";
+import { toSeconds } from "../../ground/time/time-format.ts";
 import { readVersion } from "../../ground/version.ts";
 import { helpsOf } from "../../panels/health.ts";
 import { checkPublicUrl } from "../../upstream/check-public-url.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { toSeconds } from "../shell/instants.ts";
 
 type Status = Said<"readStatus">;
 

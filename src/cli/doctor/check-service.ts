@@ -3,6 +3,7 @@ import type { Config, SourceSettings } from "../../config/config.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "../../core/finding.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
+import { withAge } from "../../ground/time/time-format.ts";
 import { targetWords } from "../../panels/watches.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { type Account, createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -10,7 +11,6 @@ import { findRelayAt } from "../../upstream/prove-address.ts";
 import { findTarget } from "../../watch/hook-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { withAge } from "../shell/instants.ts";
 
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;

@@ -1,11 +1,11 @@
 import type { LastRun } from "../../config/account-records.ts";
 import type { Outputs } from "../../core/ports/account.ts";
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
+import { toSeconds } from "../../ground/time/time-format.ts";
 import type { Cell, Panel } from "../../panels/panel.ts";
 import { paragraph, say } from "../../panels/sections.ts";
 import { describeDifference, isOwnHook, type OutputsPlan } from "../../watch/plan-outputs.ts";
 import { toDeliveries } from "../alerts/one-alert.ts";
-import { toSeconds } from "../shell/instants.ts";
 import type { AccountRun, Run } from "./run-setup.ts";
 import type { ProofTest } from "./send-proof.ts";
 

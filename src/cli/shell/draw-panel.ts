@@ -3,10 +3,9 @@ import { groupDigits, groupThousands } from "../../ground/numbers/format-number.
 import { countOf } from "../../ground/text/count-of.ts";
 import { sentence } from "../../ground/text/plain-text.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
-import { isInstant } from "../../ground/time/time-format.ts";
+import { isInstant, toSeconds, withAge } from "../../ground/time/time-format.ts";
 import { type Card, type Cell, type Fact, isNothing, type Panel, type Section, type Tone } from "../../panels/panel.ts";
 import { say } from "../../panels/sections.ts";
-import { toSeconds, withAge } from "./instants.ts";
 import { fitText, hangText, type Style, type StyleName, terminalLines, terminalText, wrapText } from "./output.ts";
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";

@@ -1,17 +1,8 @@
 import stringWidth from "string-width";
+import type { Column } from "../../panels/panel.ts";
 import { hangText, wrapText } from "./output.ts";
 
 /** Texts in tables and fields are already safe for a terminal, and may be styled. */
-
-export interface TableColumn {
-  title: string;
-  /** Numbers are aligned right. Default left. */
-  align?: "left" | "right";
-  /** The column is never broken: the reader copies its ids and keys into the next command. Default false. */
-  keep?: boolean;
-  /** Left out where all of its cells are empty. Default false. */
-  optional?: boolean;
-}
 
 export type Field = readonly [title: string, value: string];
 
@@ -25,13 +16,13 @@ const widestWord = 32;
  * In a narrow terminal cells are broken, except those of `keep` columns, or each row becomes lines of "title value".
  * Nothing is cut. `width` absent: no limit.
  */
-export function formatTable(columns: readonly TableColumn[], rows: string[][], width?: number): string {
+export function formatTable(columns: readonly Column[], rows: string[][], width?: number): string {
   const layout = layOutTable(columns, rows, width);
   return layout.head() + layout.rows(rows);
 }
 
 /** The widths come from a sample, e.g. the first page, so rows can follow page by page. */
-export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number) {
+export function layOutTable(all: readonly Column[], sample: string[][], width?: number) {
   const columns = all.flatMap((column, index) =>
     column.optional && sample.every((row) => !row[index]) ? [] : [{ ...column, index }],
   );
@@ -72,7 +63,7 @@ export function layOutTable(all: readonly TableColumn[], sample: string[][], wid
 }
 
 /** The widest of the breakable columns become narrower first. Undefined when the table cannot fit. */
-function fitWidths(columns: TableColumn[], natural: number[], least: number[], width = Number.POSITIVE_INFINITY) {
+function fitWidths(columns: Column[], natural: number[], least: number[], width = Number.POSITIVE_INFINITY) {
   const room = width - gap.length * (columns.length - 1);
   for (let most = Math.min(room, Math.max(0, ...natural)); most >= 0; most -= 1) {
     const widths = columns.map(({ keep, align }, index) => {
@@ -97,7 +88,7 @@ export function formatFields(fields: readonly Field[], width?: number): string {
   return lines.join("");
 }
 
-function pad(text: string, width: number, align: "left" | "right" = "left"): string {
+function pad(text: string, width: number, align?: "right"): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return align === "right" ? space + text : text + space;
 }

@@ -31,16 +31,7 @@ export interface DirectTestOptions extends TestOptions {
   to: readonly string[];
 }
 
-export interface DirectTest {
-  destination: string;
-  id: string;
-  page: string;
-  /** False: an earlier test that is on its way, or was just sent, counts as this one. */
-  isNew: boolean;
-  receivedAt: number;
-  timedOut: boolean;
-  deliveries: DeliveryDetailView[];
-}
+export type DirectTest = Awaited<ReturnType<typeof testDestinations>>[number];
 
 /** Posts to the relay's own hook like a sender, and follows the alert. */
 export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: TestOptions): Promise<void> {
@@ -97,12 +88,12 @@ export function toTests(tests: readonly DirectTest[]): object[] {
   }));
 }
 
-/** Sends a test to each, and waits until all have ended or the time is over. */
+/** Sends a test to each, and waits until all have ended or the time is over. `isNew`: false for an earlier test. */
 export async function testDestinations(
   run: RelayRun,
   client: RelayClient,
   { to, severity, timeout }: DirectTestOptions,
-): Promise<DirectTest[]> {
+) {
   const endAt = run.context.now() + timeout;
   const sent: [string, Awaited<ReturnType<RelayClient["testDestination"]>>][] = [];
   for (const name of new Set(to)) sent.push([name, await client.testDestination({ name, severity })]);

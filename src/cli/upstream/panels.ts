@@ -129,7 +129,7 @@ export function createLooseTable({ style, width }: Pick<Output, "style" | "width
       });
     const columns = names.map((name) => ({
       title: style("bold", terminalText(name)),
-      align: textual.has(name) ? ("left" as const) : ("right" as const),
+      align: textual.has(name) ? undefined : ("right" as const),
       keep: copied.test(name),
     }));
     const layout = layOutTable(columns, toRows(items), width);

@@ -1,3 +1,4 @@
+import { relativeTime } from "./ages.ts";
 import { createZonedClock, isTimeZone, oncePerMinute } from "./zoned-time.ts";
 
 export type TimeFormat = ReturnType<typeof createTimeFormat>;
@@ -28,6 +29,16 @@ export function createTimeFormat(timeZone: string) {
       return `${twoDigits(wall.hour)}:${twoDigits(wall.minute)} ${zoneNameAt(at)}`;
     },
   };
+}
+
+/** `2026-11-21T12:00:00Z (3 min ago)` */
+export function withAge(at: number, now: number): string {
+  return isInstant(at) ? `${toSeconds(at)} (${relativeTime(at, now)})` : unknownTime;
+}
+
+/** ISO 8601 in UTC without the milliseconds, which are of no use to people. */
+export function toSeconds(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** Splits a text at instants that `full` has written in UTC: texts and epoch milliseconds, in order. */

@@ -4,9 +4,8 @@ import { failedFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
 import { isSameText } from "../../core/secret.ts";
 import { readField, readForm } from "../form.ts";
-import type { WebDeps } from "../web-deps.ts";
-import { type ClientNetworkOf, type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
-import type { SessionCookie, Sessions } from "./session.ts";
+import { type Identity, type PageDeps, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
+import type { Sessions } from "./session.ts";
 import { admitToken } from "./token-check.ts";
 
 /** `session`: a logged-in browser. Others go to the login. `token or session`: also the admin token. Others get 401. */
@@ -26,11 +25,7 @@ export function accessTo(route: string): Access {
   return /^\w+ \/api\//.test(route) ? "token or session" : "session";
 }
 
-export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log" | "tokenCheck"> {
-  sessions: Pick<Sessions, "renew">;
-  cookie: SessionCookie;
-  networkOf: ClientNetworkOf;
-}
+type GuardDeps = Pick<PageDeps, "publicUrl" | "log" | "tokenCheck" | "sessions" | "cookie" | "networkOf">;
 
 export const formTokenField = "form_token";
 

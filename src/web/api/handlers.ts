@@ -16,21 +16,13 @@ import { statusOf } from "../../contract/openapi.ts";
 import { AppError } from "../../core/errors.ts";
 import { findAlert } from "../../core/find-alert.ts";
 import { readJson } from "../../ground/text/read-json.ts";
-import type { Sessions } from "../access/session.ts";
 import { collectEvidence } from "../evidence.ts";
-import { type AnswerExport, breakOffOf } from "../export.ts";
+import { breakOffOf } from "../export.ts";
 import { previewBeside, readMute, readMuted } from "../read-mute.ts";
-import type { WebDeps } from "../web-deps.ts";
-import type { WebContext, WebEnv } from "../web-env.ts";
+import type { PageDeps, WebContext, WebEnv } from "../web-env.ts";
 import type { EventStreams } from "./event-stream.ts";
 
-export interface HandlerDeps extends WebDeps {
-  sessions: Pick<Sessions, "lifetimeMs">;
-  streams: EventStreams;
-  answerExport: AnswerExport;
-}
-
-export function createHandlers(deps: HandlerDeps): Handlers {
+export function createHandlers(deps: PageDeps & { streams: EventStreams }): Handlers {
   const { store, operations, clock } = deps;
 
   return {

@@ -16,7 +16,7 @@ import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv, zoneOf } from "../web-env.ts";
-import { Evidence } from "./alert-evidence.tsx";
+import { evidencePanel } from "./alert-evidence.ts";
 import {
   drawKeyPicture,
   drawMetricPicture,
@@ -29,8 +29,8 @@ import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 import { PanelView } from "./panel.tsx";
-import { PanelPage } from "./panel-page.tsx";
-import { alertResendPanel } from "./resend-page.tsx";
+import { answerPanel } from "./panel-page.tsx";
+import { alertResendPanel } from "./resend-page.ts";
 
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
@@ -53,7 +53,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   async function askWhere(c: WebContext, id: string, problem?: AppError) {
     const frame = frameOf(c, deps);
     const panel = alertResendPanel(await findAlert(store, id), await operations.destinations());
-    return c.render(<PanelPage {...{ frame, problem, panel }} title="Resend to whom?" />, statusOf(problem));
+    return answerPanel(c, { frame, problem, panel, title: "Resend to whom?" });
   }
 
   const backTo = (c: WebContext, id: string, done: Record<string, string>) =>
@@ -234,17 +234,13 @@ function AlertPage(props: AlertPageProps) {
       </header>
       <div class="columns">
         <div>
-          <div data-live="deliveries">
-            <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
-          </div>
+          <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
           {mute && (
             <section aria-label="Mute">
               <PanelView panel={[mute]} frame={frame} />
             </section>
           )}
-          <div data-live="decisions">
-            <PanelView panel={[decisionsPanel(seen, deps.operations.routeAgain(alert))]} frame={frame} />
-          </div>
+          <PanelView panel={[decisionsPanel(seen, deps.operations.routeAgain(alert))]} frame={frame} />
         </div>
         {(history.events.length > 1 || hasMetric) && (
           <div>
@@ -255,7 +251,7 @@ function AlertPage(props: AlertPageProps) {
           </div>
         )}
       </div>
-      <Evidence {...{ alert, seen, frame }} messages={deps.composeAgain?.(alert)} publicUrl={deps.publicUrl} />
+      <PanelView panel={[evidencePanel(seen, deps, alert)]} frame={frame} />
     </Layout>
   );
 }

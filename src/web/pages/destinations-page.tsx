@@ -16,7 +16,7 @@ import {
   triedDestinationPanel,
 } from "../../panels/destinations.ts";
 import type { Cell, Fact, Panel } from "../../panels/panel.ts";
-import { emptyOf, factsOf, say } from "../../panels/sections.ts";
+import { emptyOf, factsOf, groupOf, say } from "../../panels/sections.ts";
 import { testPanel } from "../../panels/test.ts";
 import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
 import { Layout } from "./layout.tsx";
@@ -35,15 +35,14 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     ]);
     const test = await findTest(c.req.query("test"));
     const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt;
+    const said: Panel = [
+      ...readDone(c, destinations),
+      test && groupOf({ live: "test" }, testPanel(test, definedAt)),
+      destinations.length === 0 && noDestination,
+    ];
     return c.render(
       <Layout frame={frame} at="/destinations" version={version}>
-        <PanelView panel={readDone(c, destinations)} frame={frame} />
-        {test && (
-          <div data-live="test">
-            <PanelView panel={testPanel(test, definedAt)} frame={frame} />
-          </div>
-        )}
-        {destinations.length === 0 && <PanelView panel={noDestination} frame={frame} />}
+        <PanelView panel={said} frame={frame} />
         <div class="cards" data-live="destinations">
           {destinations.map((destination) => {
             const own = statistics.find((one) => one.destination === destination.name);
@@ -87,14 +86,12 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   }
 }
 
-const noDestination: Panel = [
-  emptyOf(
-    "No destination is configured",
-    say`Alerts are stored and shown, and go nowhere. Set ${{ code: "TELEGRAM_BOT_TOKEN" }} and
-      ${{ code: "TELEGRAM_CHAT_IDS" }}, or ${{ code: "SMTP_URL" }}, ${{ code: "EMAIL_FROM" }} and
-      ${{ code: "EMAIL_TO" }}, or name destinations in ${{ code: "tocsin.yaml" }}; then restart Tocsin.`,
-  ),
-];
+const noDestination = emptyOf(
+  "No destination is configured",
+  say`Alerts are stored and shown, and go nowhere. Set ${{ code: "TELEGRAM_BOT_TOKEN" }} and
+    ${{ code: "TELEGRAM_CHAT_IDS" }}, or ${{ code: "SMTP_URL" }}, ${{ code: "EMAIL_FROM" }} and
+    ${{ code: "EMAIL_TO" }}, or name destinations in ${{ code: "tocsin.yaml" }}; then restart Tocsin.`,
+);
 
 /** The words come from here and the facts from now, so no link can put words into our mouth. */
 function readDone(c: WebContext, destinations: DestinationView[]): Panel {

@@ -5,8 +5,8 @@ import { severities } from "../../core/alert.ts";
 import { severityWords } from "./alert-text.tsx";
 import { Field, Hidden } from "./form-element.tsx";
 
-const fieldNames = ["q", "severity", "state", "destination", "route", "source", "key", "from", "to"] as const;
-type FieldName = (typeof fieldNames)[number];
+type FieldName = keyof AlertFilters;
+const fieldNames = alertFilters.keyof().options;
 
 /** The filters of the page as in its address, and the problems of unreadable ones. */
 export interface LogFilters {

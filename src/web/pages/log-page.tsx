@@ -12,7 +12,7 @@ import { LogBars, stepsOf } from "./log-bars.tsx";
 import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
 import { AlertTable } from "./log-rows.tsx";
 import { createSparks, type SparksOf } from "./log-sparks.ts";
-import { resendAddress } from "./resend-page.tsx";
+import { resendAddress } from "./resend-page.ts";
 
 /** The most rows that the script of an open page may ask for. */
 const mostRows = 350;

@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import type { AppError } from "../../core/errors.ts";
 import type { Panel } from "../../panels/panel.ts";
 import { type Frame, frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
-import { Layout, Problem } from "./layout.tsx";
+import { Layout, Problem, statusOf } from "./layout.tsx";
 import { PanelView } from "./panel.tsx";
 import type { PagePath } from "./rooms.tsx";
 
@@ -15,7 +15,7 @@ interface PanelPageProps {
   panel: Panel;
 }
 
-export function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) {
+function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) {
   return (
     <Layout frame={frame} at={at} title={title}>
       {at === undefined && <h1 dir="auto">{title}</h1>}
@@ -25,6 +25,10 @@ export function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) 
   );
 }
 
+export function answerPanel(c: WebContext, page: PanelPageProps): Response | Promise<Response> {
+  return c.render(<PanelPage {...page} />, statusOf(page.problem));
+}
+
 /** Serves a panel that is read anew for each request. */
 export function addPanelPage(
   app: Hono<WebEnv>,
@@ -32,5 +36,5 @@ export function addPanelPage(
   at: PagePath,
   read: (c: WebContext) => Panel | Promise<Panel>,
 ): void {
-  app.get(at, async (c) => c.render(<PanelPage frame={frameOf(c, deps)} at={at} panel={await read(c)} />));
+  app.get(at, async (c) => answerPanel(c, { frame: frameOf(c, deps), at, panel: await read(c) }));
 }

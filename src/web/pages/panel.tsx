@@ -33,14 +33,18 @@ export function PanelView({ panel, frame, level = 2 }: PanelProps) {
     <>
       {panel.map((section) => {
         if (!section || section.where === "terminal") return null;
-        const { title, id } = section;
-        if (title === undefined) return <Body section={section} frame={frame} level={level} />;
-        return (
-          <section aria-labelledby={id}>
-            <h2 id={id}>{textOf(title, frame)}</h2>
-            <Body section={section} frame={frame} level={3} />
-          </section>
-        );
+        const { title, id, live } = section;
+        const body = <Body section={section} frame={frame} level={title === undefined ? level : 3} />;
+        const part =
+          title === undefined ? (
+            body
+          ) : (
+            <section aria-labelledby={id}>
+              <h2 id={id}>{textOf(title, frame)}</h2>
+              {body}
+            </section>
+          );
+        return live === undefined ? part : <div data-live={live}>{part}</div>;
       })}
     </>
   );

@@ -3,46 +3,36 @@ import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../panels/alert.ts";
 import type { Panel, Section } from "../../panels/panel.ts";
-import { actsOf, aside, factsOf, foldOf, say } from "../../panels/sections.ts";
+import { actsOf, aside, factsOf, foldOf, groupOf, say } from "../../panels/sections.ts";
 import { asReceived } from "../body-text.ts";
 import { printJson } from "../print-json.ts";
-import type { ComposedMessage } from "../web-deps.ts";
-import type { Frame } from "../web-env.ts";
-import { PanelView } from "./panel.tsx";
+import type { ComposedMessage, WebDeps } from "../web-deps.ts";
 
-interface EvidenceProps {
-  alert: AlertDetail;
-  seen: AlertDetailView;
-  /** Absent: this relay cannot compose messages. */
-  messages?: ComposedMessage[];
-  publicUrl: string;
-  frame: Frame;
-}
-
-export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidenceProps) {
+export function evidencePanel(
+  seen: AlertDetailView,
+  { composeAgain, publicUrl }: Pick<WebDeps, "composeAgain" | "publicUrl">,
+  alert: AlertDetail,
+): Section {
   const { id, request } = alert;
-  const fold = (id: string, summary: string, panel: Panel) => (
-    <PanelView panel={[foldOf({ id, summary }, panel)]} frame={frame} />
-  );
-  const read: Panel = [factsOf(readFacts(seen)), ...fieldsPanel(seen), conditionsFold(seen)];
-  const received: Panel = [
-    factsOf(requestFacts(seen)),
-    ...(request ? asReceived(request, "the download") : []),
-    request && actsOf({ label: "Download as received", link: `/alerts/${id}/body` }),
-  ];
-  return (
-    <section aria-labelledby="evidence-title">
-      <h2 id="evidence-title">Evidence</h2>
-      {fold("facts-title", "What was read", read)}
-      {messages && (
-        <div data-live="messages">
-          {fold("messages-title", "The message at each destination", messagesPanel(messages))}
-        </div>
-      )}
-      {fold("request-title", "The request as received", received)}
-      {fold("share-title", "Show it to others", sharePanel(alert, publicUrl))}
-    </section>
-  );
+  const messages = composeAgain?.(alert);
+  return groupOf({ title: say`Evidence`, id: "evidence-title" }, [
+    foldOf({ id: "facts-title", summary: "What was read" }, [
+      factsOf(readFacts(seen)),
+      ...fieldsPanel(seen),
+      conditionsFold(seen),
+    ]),
+    messages &&
+      foldOf(
+        { id: "messages-title", summary: "The message at each destination", live: "messages" },
+        messagesPanel(messages),
+      ),
+    foldOf({ id: "request-title", summary: "The request as received" }, [
+      factsOf(requestFacts(seen)),
+      ...(request ? asReceived(request, "the download") : []),
+      request && actsOf({ label: "Download as received", link: `/alerts/${id}/body` }),
+    ]),
+    foldOf({ id: "share-title", summary: "Show it to others" }, sharePanel(alert, publicUrl)),
+  ]);
 }
 
 function messagesPanel(messages: readonly ComposedMessage[]): Panel {

@@ -13,7 +13,7 @@ import { readField, readForm } from "../form.ts";
 import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
 import { titleOf } from "./alert-text.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
-import { PanelPage } from "./panel-page.tsx";
+import { answerPanel } from "./panel-page.tsx";
 
 /** `GET /resend` asks, with the filters of the log or a mute. `POST /resend` resends the counted alerts. */
 export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -25,7 +25,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const preview = await operations.previewResend(toFailedFilter(asked.failed));
     const mute = (await operations.listMutes(true)).find(({ id }) => id === asked.failed.mute);
     const title = asked.isRelease ? "Release what was muted?" : "Resend what failed?";
-    return c.render(<PanelPage frame={frame} title={title} panel={askPanel(asked, preview, frame.now, mute)} />);
+    return answerPanel(c, { frame, title, panel: askPanel(asked, preview, frame.now, mute) });
   });
 
   app.post("/resend", async (c) => {
@@ -43,7 +43,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const panel: Panel = [...resentPanel(result, isRelease), actsOf(...acts)];
     const sent = isRelease ? "released" : "resent";
     const title = result.resent > 0 ? sentence(sent) : `Nothing was ${sent}`;
-    return c.render(<PanelPage frame={frame} title={title} panel={panel} />);
+    return answerPanel(c, { frame, title, panel });
   });
 }
 

@@ -13,8 +13,7 @@ import type { Panel, Section } from "../../panels/panel.ts";
 import { actsOf, aside, emptyOf, groupOf, paragraph, say, tableOf } from "../../panels/sections.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { frameOf, type PageDeps, type WebEnv } from "../web-env.ts";
-import { statusOf } from "./layout.tsx";
-import { addPanelPage, PanelPage } from "./panel-page.tsx";
+import { addPanelPage, answerPanel } from "./panel-page.tsx";
 
 /** `POST /routes` tries a body, or another file on stored alerts. A try stores and sends nothing. */
 export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -39,10 +38,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const field = (name: keyof Typed) => readField(form, name);
     const typed = { body: field("body"), source: field("source"), file: field("file"), days: field("days") || "7" };
     const answer = async (tried?: Panel, problem?: AppError) =>
-      c.render(
-        <PanelPage frame={frame} at="/routes" problem={problem} panel={await read(typed, tried)} />,
-        statusOf(problem),
-      );
+      answerPanel(c, { frame, at: "/routes", problem, panel: await read(typed, tried) });
     return orProblem(
       async () => answer(await (typed.file !== "" && tryFile ? compare(typed, tryFile) : tryBody(typed))),
       (problem) => answer(undefined, problem),

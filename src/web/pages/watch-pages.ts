@@ -26,7 +26,7 @@ import { asReceived } from "../body-text.ts";
 import { readField, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
-import { addPanelPage, PanelPage } from "./panel-page.tsx";
+import { addPanelPage, answerPanel } from "./panel-page.tsx";
 
 export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
   addSetupPage(app, deps);
@@ -64,7 +64,7 @@ function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   addPanelPage(app, deps, "/setup", (c) => read(c));
   app.post("/setup", async (c) => {
     deps.log.info("hook.address_shown");
-    return c.render(<PanelPage frame={frameOf(c, deps)} at="/setup" panel={await read(c, true)} />);
+    return answerPanel(c, { frame: frameOf(c, deps), at: "/setup", panel: await read(c, true) });
   });
   app.post("/setup/put-back", async (c) => {
     deps.log.info("account.put_back_asked");
@@ -226,7 +226,7 @@ function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const refused = await operations.findRefused(c.req.param("id"));
     const received = asReceived(refused, `GET /api/refused/${refused.id}`);
     const panel: Panel = [...refusedPanel(refused), groupOf({ title: say`As received` }, received)];
-    return c.render(<PanelPage frame={frame} at="/refused" title="Why was this refused?" panel={panel} />);
+    return answerPanel(c, { frame, at: "/refused", title: "Why was this refused?", panel });
   });
 
   app.post("/refused/:id/release", async (c) => {

@@ -16,8 +16,7 @@ import { actsOf, aside, groupOf } from "../../panels/sections.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute, readMuted } from "../read-mute.ts";
 import { frameOf, type PageDeps, type WebContext, type WebEnv } from "../web-env.ts";
-import { statusOf } from "./layout.tsx";
-import { PanelPage } from "./panel-page.tsx";
+import { answerPanel } from "./panel-page.tsx";
 
 /** `GET /mutes`: mutes of now, later and before. Adds and ends mutes. */
 export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -40,8 +39,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
       ),
       addMutePanel(written),
     ];
-    const page = <PanelPage frame={frame} at="/mutes" problem={problem} panel={panel} />;
-    return c.render(page, statusOf(problem));
+    return answerPanel(c, { frame, at: "/mutes", problem, panel });
   }
 
   app.get("/mutes", (c) => answer(c));
