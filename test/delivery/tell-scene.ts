@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { Illustrate } from "../../src/core/ports/illustration.ts";
+import { writeTime } from "../support/test-clock.ts";
 import * as fixtures from "./engine-fixture.ts";
 
 type Step = fixtures.Step;
@@ -47,13 +48,6 @@ export const claims: Step = (fixture) => {
   fixture.routesByEngine = true;
 };
 
-/** As `1:02:05.5`. */
-function write(ms: number): string {
-  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, (ms % 60_000) / 1_000];
-  const [m, s] = [minutes, Number(seconds.toFixed(1))].map((part) => (part < 10 ? `0${part}` : `${part}`));
-  return hours > 0 ? `${hours}:${m}:${s}` : `${m}:${s}`;
-}
-
 /** Equal lines once, with how many they are. */
 function count(lines: string[]): string[] {
   const times = new Map<string, number>();
@@ -75,7 +69,7 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
   for (const step of steps) {
     const answer = typeof step === "function" ? await step(scene) : await scene.play(step);
     if (typeof step === "function" && answer !== undefined)
-      said.push(join(write(clock.now() - start), JSON.stringify(answer)));
+      said.push(join(writeTime(clock.now() - start), JSON.stringify(answer)));
   }
   const details = await Promise.all(
     (await store.listAlerts({ limit: 1_000 })).toReversed().map(({ id }) => scene.detail(id)),
@@ -87,7 +81,7 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
     return deliveries.map(({ id, destination, recipient, state, reason, dueAt = 0, insteadOf, attempts }) => {
       const isOneOfSeveral = deliveries.filter((one) => one.destination === destination).length > 1;
       const title = facts?.title.replace(/^Alert \d+$/, "an alert");
-      const due = dueAt > clock.now() && `until ${write(dueAt - start)}`;
+      const due = dueAt > clock.now() && `until ${writeTime(dueAt - start)}`;
       const why = join(reason, insteadOf && `instead of ${insteadOf}`);
       const tries = attempts.map(({ outcome, reason, detail }) => ` · ${join(outcome, reason, detail)}`).join("");
       const picture = scene.pictures.get(id);
@@ -124,7 +118,7 @@ async function tellScene(scene: fixtures.EngineFixture, steps: Step[]): Promise<
       return { at, line: `probe of ${recipient}: ${became}` };
     });
     const all = [...lines, ...tries].sort((one, other) => one.at - other.at);
-    return [name, all.map(({ at, line }) => join(write(at - start), line))] as const;
+    return [name, all.map(({ at, line }) => join(writeTime(at - start), line))] as const;
   });
   const states = scene.engine.statuses();
   // Several destinations have one account; a destination may have its name.

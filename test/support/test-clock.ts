@@ -5,6 +5,13 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
+/** A time since a scene began, as `1:02:05.5`. */
+export function writeTime(ms: number): string {
+  const [hours, minutes, seconds] = [Math.floor(ms / hour), Math.floor(ms / minute) % 60, (ms % minute) / second];
+  const [m, s] = [minutes, Number(seconds.toFixed(1))].map((part) => (part < 10 ? `0${part}` : `${part}`));
+  return hours > 0 ? `${hours}:${m}:${s}` : `${m}:${s}`;
+}
+
 /**
  * A clock that is stopped until it is moved; sleepers wake in the order of their times. It shows whole milliseconds, as `Date.now`
  * does: a store refuses any other instant.

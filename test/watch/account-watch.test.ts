@@ -1,134 +1,164 @@
 import { describe, expect, it } from "vitest";
+import type { AccountReading, Registration } from "../../src/core/ports/account.ts";
+import { createTestClock } from "../support/test-clock.ts";
 import { formerSecret, ourUrl, publicUrl, refusal, secret, startAccountWatch } from "./account-fixture.ts";
+import { tellWatches, type WatchStep, writeView } from "./tell-watch.ts";
 import { day, hour, minute } from "./watch-world.ts";
 
-const elsewhere = "https://other.example/in/7e0d4e7b-secret";
+type Options = Parameters<typeof startAccountWatch>[0];
+type World = Awaited<ReturnType<typeof startAccountWatch>>;
+type Step = WatchStep<World>;
 
-it("the watch over the account of a source tells, remembers and advises in its own name", async () => {
-  const world = await startAccountWatch({ source: "desk" });
-  await world.clock.advance(hour);
-  await world.becomes({ webhookUrl: elsewhere });
-  const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
-  expect(world.lines()).toEqual([told]);
-  expect(world.told.at(-1)?.alertKey).toBe("tocsin:account:desk:webhook");
-  expect(await world.scene.store.loadWatchState("account")).toBeUndefined();
-  const { name, troubles } = world.watch.view();
-  expect(name).toBe("account:desk");
-  expect(troubles).toEqual([
-    expect.stringContaining("Put it back on the page Account, or with: tocsin setup --source desk --take-over."),
-  ]);
-  await world.restart();
-  await world.clock.advance(hour);
-  expect(world.lines()).toEqual([told]);
-});
+const tellScenes = tellWatches<World, Options>(startAccountWatch, ({ watch }, start) =>
+  [writeView(watch.view(), start), watch.known().canPutBack && "can be put back"].filter(Boolean).join(" · "),
+);
+
+const elsewhere = "https://other.example/in/7e0d4e7b-secret";
+/** Another program changes the account, and so much time passes: by default until the next look. */
+const becomes =
+  (change: Partial<AccountReading>, ms?: number): Step =>
+  (world) =>
+    world.becomes(change, ms);
+const leads = (webhookUrl: string | null, ms?: number) => becomes({ webhookUrl }, ms);
+/** From now on the service fails so, or no more. */
+const fails =
+  (failure: Error | undefined, ms: number): Step =>
+  (world) =>
+    world.failing(failure, ms);
+/** For two hours at most. */
+async function until({ clock }: World, isSo: () => boolean): Promise<void> {
+  for (let seconds = 0; seconds < 7_200 && !isSo(); seconds += 1) await clock.advance(1_000);
+}
+const untilFound =
+  (webhook: string): Step =>
+  (world) =>
+    until(world, () => world.watch.known().answer?.webhook === webhook);
+const untilTrouble: Step = (world) => until(world, () => world.watch.view().verdict === "trouble");
+const looks: Step = ({ calls }) => `${calls.looks} looks`;
+const putBack: Step = ({ watch }) => watch.putBack().catch(String);
+const sets: Step = ({ calls }) => calls.sets;
+const registers =
+  (changes: Partial<Registration>): Step =>
+  ({ register }) =>
+    register({ accountId: "acc_1", publicUrl, messengerChannelId: null, at: 1, ...changes });
+/** What setup left is changed, and the watch does not hear of it. */
+const hasRegistered =
+  (changes?: Partial<Registration>): Step =>
+  ({ registered }) => {
+    const before = { accountId: "acc_1", publicUrl, messengerChannelId: null, at: 0 };
+    registered.value = changes && { ...before, ...changes };
+  };
+const answersAt =
+  (...urls: string[]): Step =>
+  (world) => {
+    world.answered = urls;
+  };
+/** Whatever is put back is given that form. */
+const gives =
+  (form: string): Step =>
+  (world) => {
+    Object.assign(world, { givenForm: form, answered: [form] });
+    world.account.webhookUrl = elsewhere;
+  };
+const times = (count: number, ...steps: Step[]) => Array.from({ length: count }, () => steps).flat();
+const rounds = (count: number, stepOf: (round: number) => Step[]) =>
+  Array.from({ length: count }, (_, round) => stepOf(round)).flat();
+
+const unregistered = { registered: null, webhookUrl: elsewhere };
+const evil = `https://evil.example/hooks/${secret}`;
 
 describe("the watch over the account", () => {
-  it("tells of another program's PUT once, within one interval, and when it is well", async () => {
-    const world = await startAccountWatch();
-    await world.clock.advance(hour);
-    expect(world.lines()).toEqual([]);
-    expect(world.watch.view()).toMatchObject({ verdict: "well", troubles: [] });
-    await world.becomes({ webhookUrl: elsewhere });
-    const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
-    expect(world.lines()).toEqual([told]);
-    // Other senders' alerts arrive.
-    expect(world.told.at(-1)?.text).toContain("No alert of the account arrives here until that is fixed.");
-    await world.clock.advance(3 * day);
-    expect(world.lines()).toEqual([told]);
-    const { verdict, troubles } = world.watch.view();
-    expect(verdict).toBe("trouble");
-    expect(troubles).toEqual([
-      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --take-over."),
-    ]);
-    // It stays so while the service says nothing of it.
-    await world.failing(refusal("upstream_failed"), 20 * minute);
-    expect(world.watch.view()).toMatchObject({ verdict: "trouble", summary: expect.stringContaining("other.example") });
-    expect(world.watch.known().canPutBack).toBe(true);
-    world.fails = () => undefined;
-    await world.becomes({ webhookUrl: ourUrl });
-    expect(world.watch.view()).toMatchObject({ verdict: "well" });
-    expect(world.lines()).toEqual([told, "info resolved: The account sends its alerts here again"]);
-    expect(world.watch.known().canPutBack).toBe(false);
-  });
-
-  it("tells within one interval although the look that is to confirm it fails, and asks no service forever", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = elsewhere;
-    let looks = 0;
-    world.fails = () => {
-      looks += 1;
-      return looks === 2 || looks === 3 ? refusal("upstream_failed") : undefined;
-    };
-    await world.clock.advance(5 * minute + 20_000);
-    expect(world.lines()).toHaveLength(1);
-    world.account.webhookUrl = ourUrl;
-    while (world.watch.known().answer?.webhook !== "here") await world.clock.advance(1_000);
-    world.fails = () => refusal("upstream_bad_answer");
-    const before = world.calls.looks;
-    await world.clock.advance(hour);
-    expect(world.calls.looks - before).toBeLessThan(25);
-  });
-
-  it("looks at once when setup has run", async () => {
-    const world = await startAccountWatch({ registered: null, webhookUrl: elsewhere });
-    expect(world.watch.view()).toMatchObject({ verdict: "idle" });
-    world.account.webhookUrl = null;
-    await world.register({ accountId: "acc_1", publicUrl, messengerChannelId: null, webhookOff: true, at: 1 });
-    expect(world.watch.view()).toMatchObject({ summary: "setup has turned the account's webhook off" });
-    world.account.webhookUrl = ourUrl;
-    await world.register({ accountId: "acc_1", publicUrl, messengerChannelId: null, at: 2 });
-    expect(world.watch.view()).toMatchObject({ verdict: "well" });
-  });
-
-  it("tells of what lasts for ten minutes, however often it has come and gone before, and of that in one notice", async () => {
-    const world = await startAccountWatch();
-    for (let round = 0; round < 5; round += 1) {
-      await world.becomes({ webhookUrl: elsewhere }, 7 * minute);
-      await world.becomes({ webhookUrl: ourUrl }, 10 * minute);
-    }
-    const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
-    expect(world.lines().filter((notice) => notice === told)).toHaveLength(3);
-    expect(world.lines().at(-1)).toContain("sends its alerts here again");
-    await world.becomes({ webhookUrl: elsewhere }, 17 * minute);
-    expect(world.lines().at(-1)).toBe(told);
-    expect(world.told.at(-1)?.text).toContain("It also came and went 2 times before.");
-    await world.clock.advance(3 * day);
-    expect(world.lines().filter((notice) => notice === told)).toHaveLength(4);
-    await world.becomes({ webhookUrl: ourUrl }, 6 * minute);
-    expect(world.lines().at(-1)).toContain("sends its alerts here again");
-  });
-
-  it("tells once of another program's PUT although it is restarted between the look that finds it and the next", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = elsewhere;
-    for (let kills = 0; kills < 3; kills += 1) {
-      while (world.watch.known().answer?.webhook !== "elsewhere") await world.clock.advance(1_000);
-      await world.restart();
-    }
-    await world.clock.advance(10_000);
-    expect(world.lines()).toHaveLength(1);
-    await world.restart();
-    await world.clock.advance(hour);
-    expect(world.lines()).toHaveLength(1);
-  });
-
-  it("tells of each other address anew, but of no more than three in a day", async () => {
-    const world = await startAccountWatch();
-    for (let round = 0; round < 20; round += 1) {
-      await world.becomes({ webhookUrl: `https://other.example/${round}` }, 10 * minute);
-    }
-    expect(world.lines()).toHaveLength(3);
-    await world.clock.advance(day);
-    expect(world.lines()).toHaveLength(4);
-  });
-
-  it("goes on although what it found cannot be kept", async () => {
-    const world = await startAccountWatch({ registered: null });
-    world.registered.isUnwritable = true;
-    world.registered.value = undefined;
-    await world.clock.advance(hour);
-    expect(world.watch.view().verdict).toBe("well");
-  });
+  tellScenes([
+    [
+      "of a source tells, remembers and advises in its own name",
+      [hour, leads(elsewhere), "restart", hour],
+      { source: "desk" },
+    ],
+    [
+      "tells of another program's PUT once, within one interval, also while the service says nothing of it, and when it is well",
+      [
+        hour,
+        leads(elsewhere),
+        3 * day,
+        fails(refusal("upstream_failed"), 20 * minute),
+        fails(undefined, 0),
+        leads(ourUrl),
+      ],
+    ],
+    [
+      "tells within one interval although the looks that are to confirm it fail, and asks no service forever",
+      [
+        (world) => {
+          world.account.webhookUrl = elsewhere;
+          let looks = 0;
+          world.fails = () => ([2, 3].includes(++looks) ? refusal("upstream_failed") : undefined);
+        },
+        5 * minute + 20_000,
+        leads(ourUrl, 0),
+        ...[untilFound("here"), looks, fails(refusal("upstream_bad_answer"), hour), looks],
+      ],
+    ],
+    [
+      "looks at once when setup has run",
+      [leads(null, 0), registers({ webhookOff: true }), leads(ourUrl, 0), registers({ at: 2 })],
+      unregistered,
+    ],
+    [
+      "tells of what lasts for ten minutes, however often it has come and gone before, and of that in one notice",
+      [
+        ...times(5, leads(elsewhere, 7 * minute), leads(ourUrl, 10 * minute)),
+        leads(elsewhere, 17 * minute),
+        3 * day,
+        leads(ourUrl, 6 * minute),
+      ],
+    ],
+    [
+      "tells once of another program's PUT although it is restarted between the look that finds it and the next",
+      [leads(elsewhere, 0), ...times(3, untilFound("elsewhere"), "restart"), 10_000, "restart", hour],
+    ],
+    [
+      "tells of each other address anew, but of no more than three in a day",
+      [...rounds(20, (round) => [leads(`https://other.example/${round}`, 10 * minute)]), day],
+    ],
+    [
+      "goes on although what it found cannot be kept",
+      [({ registered }) => void Object.assign(registered, { isUnwritable: true }), hour],
+      { registered: null },
+    ],
+    [
+      "tells of another host although this relay answers behind it, and says so",
+      [answersAt(evil), leads(evil), answersAt(), 5 * minute, putBack, sets],
+    ],
+    [
+      "takes what it has put back for right when the service gives it another form, and nothing else",
+      [gives(`${ourUrl}/`), putBack, gives("http://127.0.0.2/"), putBack],
+    ],
+    [
+      "tells that nothing is sent anywhere, of the channel and of another account, and compares nothing else with that",
+      [
+        ...[leads(null), leads(ourUrl), becomes({ messengerChannelId: "-100555" })],
+        becomes({ id: "acc_2", webhookUrl: elsewhere }),
+        becomes({ id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null }),
+      ],
+    ],
+    [
+      "compares nothing before setup has run, and holds the account to what it finds to be its own",
+      [day, leads(ourUrl), ({ registered }) => registered.value, leads(elsewhere)],
+      unregistered,
+    ],
+    [
+      "says nothing of what setup itself has done meanwhile",
+      // The look that finds it comes before setup has said so.
+      [
+        leads(null, 0),
+        untilFound("nowhere"),
+        hasRegistered({ webhookOff: true }),
+        day,
+        hasRegistered(),
+        leads(elsewhere, day),
+      ],
+    ],
+  ]);
 
   it("never shows a secret of an address, nor keeps one", async () => {
     const world = await startAccountWatch();
@@ -160,247 +190,78 @@ describe("the watch over the account", () => {
       expect(world.lines()).toEqual([]);
     },
   );
-
-  it("tells of another host although this relay answers behind it, and says so", async () => {
-    const world = await startAccountWatch();
-    const other = `https://evil.example/hooks/${secret}`;
-    world.answered = [other];
-    await world.becomes({ webhookUrl: other });
-    const answered =
-      "The account sends its alerts to https://evil.example/…, another address than the registered one; this relay answers there";
-    expect(world.lines()).toEqual([`warning firing: ${answered}`]);
-    expect(world.watch.view()).toMatchObject({
-      summary: answered,
-      level: "warn",
-      troubles: [
-        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back on the page Account, or with: tocsin setup --take-over.`,
-      ],
-    });
-    expect(world.watch.known()).toMatchObject({ answer: { webhook: "answered" }, canPutBack: true });
-    world.answered = [];
-    await world.clock.advance(5 * minute);
-    expect(world.lines().slice(1)).toEqual([
-      "critical firing: The account sends its alerts to https://evil.example/… and no longer here",
-    ]);
-    expect(await world.watch.putBack()).toBe("put-back");
-    expect(world.account.webhookUrl).toBe(ourUrl);
-  });
-
-  it("takes what it has put back for right when the service gives it another form", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = elsewhere;
-    world.givenForm = `${ourUrl}/`;
-    expect(await world.watch.putBack()).toBe("put-back");
-    world.givenForm = "http://127.0.0.2/";
-    world.answered = [world.givenForm];
-    world.account.webhookUrl = elsewhere;
-    await expect(world.watch.putBack()).rejects.toThrow("reads back differently");
-  });
-
-  it("tells that nothing is sent anywhere, of the channel and of another account, and compares nothing else with that", async () => {
-    const world = await startAccountWatch();
-    await world.becomes({ webhookUrl: null });
-    await world.becomes({ webhookUrl: ourUrl });
-    await world.becomes({ messengerChannelId: "-100555" });
-    expect(world.watch.view().troubles).toEqual([
-      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --no-channel."),
-    ]);
-    await world.becomes({ id: "acc_2", webhookUrl: elsewhere });
-    await world.becomes({ id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null });
-    expect(world.lines()).toEqual([
-      "critical firing: The account's webhook was switched off",
-      "info resolved: The account sends its alerts here again",
-      "warning firing: The account's messenger channel was changed from none to -100555",
-      "critical firing: The API key belongs to another account than the one that was set up",
-      "info resolved: The API key belongs to the account that was set up",
-      "info resolved: The account has no messenger channel again, as setup left it",
-    ]);
-  });
-
-  it("compares nothing before setup has run, and holds the account to what it finds to be its own", async () => {
-    const world = await startAccountWatch({ registered: null, webhookUrl: elsewhere });
-    await world.clock.advance(day);
-    expect(world.lines()).toEqual([]);
-    expect(world.watch.view()).toMatchObject({
-      verdict: "idle",
-      summary: expect.stringContaining("not registered here yet"),
-    });
-    await world.becomes({ webhookUrl: ourUrl });
-    expect(world.registered.value).toMatchObject({ accountId: "acc_1", publicUrl, messengerChannelId: null });
-    await world.becomes({ webhookUrl: elsewhere });
-    expect(world.lines()).toHaveLength(1);
-  });
-
-  it("says nothing of what setup itself has done meanwhile", async () => {
-    const world = await startAccountWatch();
-    world.account.webhookUrl = null;
-    // The look that finds it comes before setup has said so.
-    while (world.watch.known().answer?.webhook !== "nowhere") await world.clock.advance(1_000);
-    const { value } = world.registered;
-    if (value) world.registered.value = { ...value, webhookOff: true };
-    await world.clock.advance(day);
-    expect(world.watch.view()).toMatchObject({ verdict: "idle" });
-    world.registered.value = undefined;
-    await world.becomes({ webhookUrl: elsewhere }, day);
-    expect(world.lines()).toEqual([]);
-  });
 });
 
+const unreachable = refusal("upstream_unreachable", "alerting: GET /account: connection refused");
+const unauthorized = refusal("upstream_unauthorized", "alerting: GET /account answered 401: The API key has expired");
+const forbidden = refusal("upstream_forbidden", "alerting: GET /account answered 403");
+const onceUnauthorized: Step = (world) => {
+  let left = 1;
+  world.fails = () => (left-- > 0 ? unauthorized : undefined);
+};
+const isEmpty =
+  (account: AccountReading): Step =>
+  (world) => {
+    world.account = account;
+  };
+const whole = { id: "acc_1", name: "Desk", webhookUrl: ourUrl, messengerChannelId: null };
+const oddAnswers: [string, Error | undefined][] = [
+  ["a page", refusal("upstream_bad_answer", "alerting: GET /account answered an HTML page")],
+  ["a rate limit", refusal("upstream_rate_limited", "alerting: GET /account answered 429: slow down")],
+  ["another interface", refusal("upstream_not_found", "alerting: GET /account answered 404")],
+  ["an empty account", undefined],
+];
+
 describe("a service that fails", () => {
-  const unreachable = refusal("upstream_unreachable", "alerting: GET /account: connection refused");
-  const [gone, back] = [
-    "warning firing: The alerting service does not answer",
-    "info resolved: The account can be looked at again",
-  ];
-
-  it("is told of after half an hour without an answer, and when it answers again", async () => {
-    const world = await startAccountWatch();
-    await world.failing(unreachable, 29 * minute);
-    expect(world.lines()).toEqual([]);
-    await world.clock.advance(11 * minute);
-    expect(world.lines()).toEqual([gone]);
-    await world.clock.advance(5 * day);
-    await world.failing(undefined, 5 * minute);
-    expect(world.lines()).toEqual([gone, back]);
-  });
-
-  it("is told of half an hour after its last answer, though that was an odd one", async () => {
-    const world = await startAccountWatch();
-    await world.failing(refusal("upstream_not_found", "alerting: GET /account answered 404"), 5 * minute);
-    await world.failing(unreachable, 42 * minute);
-    expect(world.lines()).toEqual([gone]);
-  });
-
-  it("that refuses the key is trouble at once, in its own words, and told at the second refusal 30 s later", async () => {
-    const world = await startAccountWatch({ everyMs: minute });
-    await world.clock.advance(hour);
-    const expired = refusal("upstream_unauthorized", "alerting: GET /account answered 401: The API key has expired");
-    world.fails = () => expired;
-    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
-    const { since } = world.watch.view();
-    expect(world.clock.now() - Number(since)).toBeLessThan(1_000);
-    expect(world.watch.view()).toMatchObject({
-      summary: "The alerting service refused the API key",
-      reason: "The API key has expired",
-      level: "warn",
-      note: "it is asked again in 30 s",
-      troubles: [expect.stringMatching(/At .* UTC: The API key has expired\. It is asked again in 30 s\./)],
-    });
-    await world.clock.advance(29_000);
-    expect(world.lines()).toEqual([]);
-    await world.clock.advance(2_000);
-    const refused = "critical firing: The alerting service refuses the API key";
-    expect(world.lines()).toEqual([refused]);
-    expect(world.told.at(-1)?.text).toContain(
-      "The API key has expired. No alert is sent with such a key. Ask the service",
-    );
-    expect(world.watch.view()).toMatchObject({ verdict: "trouble", since });
-    expect(world.watch.view()).not.toHaveProperty("level");
-    await world.restart();
-    await world.clock.advance(day);
-    await world.failing(undefined, 2 * minute);
-    expect(world.lines()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
-  });
-
-  it("that still refuses the key after a restart is in the same trouble, and is asked again in 30 s", async () => {
-    const world = await startAccountWatch({ everyMs: hour });
-    await world.failing(refusal("upstream_unauthorized"), 2 * hour);
-    expect(world.lines()).toHaveLength(1);
-    await world.restart();
-    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
-    const { looks } = world.calls;
-    expect(world.watch.view()).toMatchObject({ summary: "The alerting service refuses the API key" });
-    expect(world.watch.view()).not.toHaveProperty("level");
-    await world.clock.advance(31_000);
-    expect(world.calls.looks).toBe(looks + 1);
-    expect(world.lines()).toHaveLength(1);
-  });
-
-  it("that refuses the key a fourth time within a day is asked again in 30 s, as it says", async () => {
-    const world = await startAccountWatch({ everyMs: hour });
-    const turn = async (isRefused: boolean) => {
-      await world.failing(isRefused ? refusal("upstream_unauthorized") : undefined, 2 * hour);
-    };
-    for (let round = 1; round <= 3; round += 1) {
-      await turn(true);
-      await turn(false);
-    }
-    expect(world.lines()).toHaveLength(6);
-    world.fails = () => refusal("upstream_unauthorized");
-    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
-    const { looks } = world.calls;
-    expect(world.watch.view()).toMatchObject({ note: "it is asked again in 30 s" });
-    await world.clock.advance(31_000);
-    expect(world.calls.looks).toBe(looks + 1);
-    expect(world.watch.view()).not.toHaveProperty("note");
-  });
-
-  it("that refuses the key for a moment is no notice, and without a word of why it is guessed", async () => {
-    const world = await startAccountWatch();
-    let left = 1;
-    world.fails = () => (left-- > 0 ? refusal("upstream_unauthorized") : undefined);
-    await world.clock.advance(hour);
-    expect(world.lines()).toEqual([]);
-    await world.failing(refusal("upstream_forbidden", "alerting: GET /account answered 403"), 6 * minute);
-    expect(world.told.at(-1)?.text).toContain("answered 403. It may have expired or been revoked.");
-  });
-
-  it.each([
-    ["a page", () => refusal("upstream_bad_answer", "alerting: GET /account answered an HTML page")],
-    ["a rate limit", () => refusal("upstream_rate_limited", "alerting: GET /account answered 429: slow down")],
-    ["another interface", () => refusal("upstream_not_found", "alerting: GET /account answered 404")],
-    ["an empty account", () => undefined],
-  ])(
-    "that answers %s is told of after an hour, with what it answered, once, and when it is over",
-    async (_what, fails) => {
-      const world = await startAccountWatch();
-      const account = { ...world.account };
-      world.fails = fails;
-      world.account = {};
-      await world.clock.advance(59 * minute);
-      expect(world.lines()).toEqual([]);
-      expect(world.watch.view()).toMatchObject({
-        verdict: "unknown",
-        summary: expect.stringContaining("cannot tell: "),
-      });
-      await world.clock.advance(10 * minute);
-      const blind = "warning firing: The account cannot be looked at";
-      expect(world.lines()).toEqual([blind]);
-      const notice = world.told.at(-1);
-      const said = fails()?.message ?? "does not say which account it is";
-      expect(notice?.text).toMatch(/^Not since \d+ \w+ \d{4}, .* UTC, and last: /);
-      expect(notice?.text).toContain(said);
-      // The same outage in other words is the same outage.
-      world.fails = () => refusal("upstream_unreachable");
-      await world.restart();
-      await world.clock.advance(2 * day);
-      expect(world.lines()).toEqual([blind]);
-      world.fails = () => undefined;
-      world.account = account;
-      await world.clock.advance(6 * minute);
-      expect(world.lines()).toEqual([blind, "info resolved: The account can be looked at again"]);
-    },
-  );
-
-  it("is told of at each outage of more than half an hour, a fourth in a day as well", async () => {
-    const world = await startAccountWatch();
-    for (let outage = 0; outage < 4; outage += 1) {
-      await world.failing(refusal("upstream_unreachable"), 40 * minute);
-      await world.failing(undefined, 20 * minute);
-    }
-    const [gone, over] = world.lines();
-    expect(world.lines()).toEqual([gone, over, gone, over, gone, over, gone, over]);
-  });
-
-  it("that says only which account it is, is no alarm", async () => {
-    const world = await startAccountWatch();
-    world.account = { id: "acc_1" };
-    await world.clock.advance(2 * day);
-    expect(world.watch.view().summary).toBe(
-      "cannot tell: the service's answer does not say where its alerts go and which messenger channel it has",
-    );
-    expect(world.lines()).toEqual([]);
-  });
+  tellScenes([
+    [
+      "is told of after half an hour without an answer, and when it answers again",
+      [fails(unreachable, 29 * minute), 11 * minute, 5 * day, fails(undefined, 5 * minute)],
+    ],
+    [
+      "is told of half an hour after its last answer, though that was an odd one",
+      [fails(refusal("upstream_not_found"), 5 * minute), fails(unreachable, 42 * minute)],
+    ],
+    [
+      "that refuses the key is trouble at once, in its own words, and told at the second refusal 30 s later",
+      [hour, fails(unauthorized, 0), untilTrouble, 29_000, 2_000, "restart", day, fails(undefined, 2 * minute)],
+      { everyMs: minute },
+    ],
+    [
+      "that still refuses the key after a restart is in the same trouble, and is asked again in 30 s",
+      [fails(unauthorized, 2 * hour), "restart", untilTrouble, looks, 31_000, looks],
+      { everyMs: hour },
+    ],
+    [
+      "that refuses the key a fourth time within a day is asked again in 30 s, as it says",
+      [
+        ...times(3, fails(unauthorized, 2 * hour), fails(undefined, 2 * hour)),
+        fails(unauthorized, 0),
+        untilTrouble,
+        looks,
+        31_000,
+        looks,
+      ],
+      { everyMs: hour },
+    ],
+    [
+      "that refuses the key for a moment is no notice, and without a word of why it is guessed",
+      [onceUnauthorized, hour, fails(forbidden, 6 * minute)],
+    ],
+    // The same outage in other words is the same outage.
+    ...oddAnswers.map(([what, failure]): [string, Step[]] => [
+      `that answers ${what} is told of after an hour, with what it answered, once, and when it is over`,
+      [
+        ...[isEmpty({}), fails(failure, 59 * minute), 10 * minute, fails(unreachable, 0), "restart" as const, 2 * day],
+        ...[isEmpty(whole), fails(undefined, 6 * minute)],
+      ],
+    ]),
+    [
+      "is told of at each outage of more than half an hour, a fourth in a day as well",
+      times(4, fails(unreachable, 40 * minute), fails(undefined, 20 * minute)),
+    ],
+    ["that says only which account it is, is no alarm", [isEmpty({ id: "acc_1" }), 2 * day]],
+  ]);
 
   it("makes no noise in 30 days of 5 % errors, time-outs and nonsense, and ten restarts", async () => {
     const world = await startAccountWatch();
@@ -428,121 +289,93 @@ describe("a service that fails", () => {
   });
 });
 
-it("the end of the key is told of four times, whatever the restarts, and once that there is a new one", async () => {
-  const world = await startAccountWatch();
-  const expiresAt = world.clock.now() + 20 * day;
-  world.account.keyExpiresAt = expiresAt;
-  for (let round = 0; round < 20; round += 1) {
-    await world.clock.advance(day);
-    // Some services count from the moment of the answer.
-    world.account.keyExpiresAt = expiresAt + round * 1000;
-    await world.restart();
-  }
-  const title = "The API key of the alerting service expires";
-  const told = [
-    `warning firing: ${title} in 14 days`,
-    `warning firing: ${title} in 7 days`,
-    `critical firing: ${title} in 3 days`,
-    `critical firing: ${title} within a day`,
-  ];
-  expect(world.lines()).toEqual(told);
-  await world.becomes({ keyExpiresAt: world.clock.now() + 90 * day }, 10 * minute);
-  expect(world.lines()).toEqual([...told, "info resolved: The API key of the alerting service is good for longer"]);
+/** The key is good until so long after the scene's beginning, as the service says from now on. */
+const endsAfter =
+  (ms: number): Step =>
+  (world) => {
+    world.account.keyExpiresAt = createTestClock().now() + ms;
+  };
+
+describe("the end of the key", () => {
+  tellScenes([
+    [
+      "is told of four times, whatever the restarts, and once that there is a new one",
+      [
+        endsAfter(20 * day),
+        // Some services count from the moment of the answer.
+        ...rounds(20, (round) => [day, endsAfter(20 * day + round * 1000), "restart"]),
+        ...[endsAfter(110 * day), 10 * minute],
+      ],
+    ],
+    [
+      "is told once where a relay starts within it, also by a clock that is an hour off and set right",
+      [endsAfter(7 * day + 1000), hour, endsAfter(7 * day + hour), 30 * minute],
+    ],
+  ]);
+
+  it.each([0, -1, Date.UTC(2001, 4, 1), undefined])(
+    "is unknown where the key is taken and the date is %s",
+    async (at) => {
+      const world = await startAccountWatch({ keyExpiresAt: at });
+      await world.clock.advance(2 * day);
+      expect(world.lines()).toEqual([]);
+      expect(world.watch.view().verdict).toBe("well");
+      // Metrics have no end to be alarmed by either.
+      expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
+    },
+  );
 });
 
-it("the end of the key is told once where a relay starts within it, also by a clock that is an hour off and set right", async () => {
-  const world = await startAccountWatch();
-  await world.becomes({ keyExpiresAt: world.clock.now() + 7 * day + 1000 }, hour);
-  await world.becomes({ keyExpiresAt: Number(world.account.keyExpiresAt) + hour }, 30 * minute);
-  expect(world.lines()).toEqual(["warning firing: The API key of the alerting service expires in 7 days"]);
-});
-
-it.each([0, -1, Date.UTC(2001, 4, 1), undefined])(
-  "the end of the key is unknown where the key is taken and the date is %s",
-  async (at) => {
-    const world = await startAccountWatch({ keyExpiresAt: at });
-    await world.clock.advance(2 * day);
-    expect(world.lines()).toEqual([]);
-    expect(world.watch.view().verdict).toBe("well");
-    // Metrics have no end to be alarmed by either.
-    expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
-  },
-);
+/** Another relay wants the account as well, for so long. */
+const fight =
+  (ms: number): Step =>
+  async (world) => {
+    for (let gone = 0; gone < ms; gone += 1_000)
+      await world.becomes(world.account.webhookUrl === ourUrl ? { webhookUrl: elsewhere } : {}, 1_000);
+  };
+const refusesSets: Step = (world) => {
+  world.fails = (call) => (call === "set" ? refusal("upstream_failed") : undefined);
+};
+const other = `https://relay.example/hooks/${secret}`;
+const byItself = { putBack: true };
 
 describe("putting back", () => {
-  it("is done by one call, and only what differs", async () => {
-    const world = await startAccountWatch();
-    expect(await world.watch.putBack()).toBe("unchanged");
-    await world.becomes({ webhookUrl: elsewhere });
-    expect(await world.watch.putBack()).toBe("put-back");
-    expect(world.calls.sets).toEqual([{ webhookUrl: ourUrl }]);
-    await world.clock.advance(20_000);
-    expect(world.lines()).toHaveLength(2);
-    expect(world.watch.view().verdict).toBe("well");
-  });
-
-  it("is refused for another account, where nothing was registered, and after --webhook-off", async () => {
-    const world = await startAccountWatch();
-    Object.assign(world.account, { id: "acc_2", webhookUrl: elsewhere });
-    await expect(world.watch.putBack()).rejects.toThrow("another account");
-    const { value } = world.registered;
-    world.registered.value = undefined;
-    await expect(world.watch.putBack()).rejects.toThrow("not registered from here yet");
-    world.account.id = "acc_1";
-    if (value) world.registered.value = { ...value, webhookOff: true };
-    await expect(world.watch.putBack()).rejects.toThrow("turned the account's webhook off");
-    const own = await startAccountWatch({ putBack: true });
-    await own.becomes({ id: "acc_2", webhookUrl: elsewhere }, day);
-    expect([world.calls.sets, own.calls.sets]).toEqual([[], []]);
-  });
-
-  it("happens by itself only where that is configured, three times a day at most, over restarts and failures", async () => {
-    const plain = await startAccountWatch();
-    plain.account.webhookUrl = elsewhere;
-    await plain.clock.advance(day);
-    expect(plain.calls.sets).toEqual([]);
-    const world = await startAccountWatch({ putBack: true });
-    for (let round = 0; round < 12; round += 1) {
-      await world.becomes({ webhookUrl: `https://other.example/${round}` }, 15 * minute);
-      if (round === 1) world.fails = (call) => (call === "set" ? refusal("upstream_failed") : undefined);
-      if (round % 2 === 1) await world.restart();
-    }
-    expect(world.calls.sets).toHaveLength(3);
-    await world.failing(undefined, day);
-    expect(world.calls.sets).toHaveLength(4);
-    expect(world.account.webhookUrl).toBe(ourUrl);
-  });
-
-  it("leaves an address where this relay answers to people, also when it puts the channel back", async () => {
-    const world = await startAccountWatch({ putBack: true });
-    const other = `https://relay.example/hooks/${secret}`;
-    world.answered = [other];
-    await world.becomes({ webhookUrl: other }, hour);
-    expect(world.calls.sets).toEqual([]);
-    expect(world.watch.view().troubles.join()).not.toContain("puts it back now");
-    await world.becomes({ messengerChannelId: "-100555" }, hour);
-    expect(world.calls.sets).toEqual([{ messengerChannelId: null }]);
-    expect(world.account.webhookUrl).toBe(other);
-  });
-
-  it("is given up three times a day, and people who were told that it is put back are told that, once", async () => {
-    const world = await startAccountWatch({ putBack: true });
-    // Another relay wants the account as well.
-    const fight = async (ms: number) => {
-      for (let gone = 0; gone < ms; gone += 1_000)
-        await world.becomes(world.account.webhookUrl === ourUrl ? { webhookUrl: elsewhere } : {}, 1_000);
-    };
-    await fight(20 * minute);
-    expect(world.calls.sets).toHaveLength(3);
-    const texts = () => world.told.map(({ text }) => text);
-    expect(texts()).toEqual([
-      expect.stringContaining("Tocsin puts it back now."),
-      expect.stringContaining("three times within a day, and leaves it now. Put it back on the page Account"),
-    ]);
-    await fight(3 * hour);
-    expect(texts()).toHaveLength(2);
-    await world.clock.advance(day);
-    expect(world.account.webhookUrl).toBe(ourUrl);
-    expect(world.lines().at(-1)).toContain("sends its alerts here again");
-  });
+  tellScenes([
+    ["is done by one call, and only what differs", [putBack, leads(elsewhere), putBack, sets, 20_000]],
+    [
+      "is refused for another account, where nothing was registered, and after --webhook-off",
+      [
+        ...[becomes({ id: "acc_2", webhookUrl: elsewhere }, 0), putBack, hasRegistered(), putBack],
+        ...[becomes({ id: "acc_1" }, 0), hasRegistered({ webhookOff: true }), putBack, sets],
+      ],
+    ],
+    [
+      "does not happen by itself for another account",
+      [becomes({ id: "acc_2", webhookUrl: elsewhere }, day), sets],
+      byItself,
+    ],
+    ["does not happen by itself where that is not configured", [leads(elsewhere, day), sets]],
+    [
+      "happens by itself three times a day at most, over restarts and failures",
+      [
+        ...rounds(12, (round): Step[] => [
+          leads(`https://other.example/${round}`, 15 * minute),
+          ...(round === 1 ? [refusesSets] : []),
+          ...(round % 2 === 1 ? ["restart" as const] : []),
+        ]),
+        ...[sets, fails(undefined, day), sets],
+      ],
+      byItself,
+    ],
+    [
+      "leaves an address where this relay answers to people, also when it puts the channel back",
+      [answersAt(other), leads(other, hour), sets, becomes({ messengerChannelId: "-100555" }, hour), sets],
+      byItself,
+    ],
+    [
+      "is given up three times a day, and people who were told that it is put back are told that, once",
+      [fight(20 * minute), sets, fight(3 * hour), day],
+      byItself,
+    ],
+  ]);
 });

@@ -32,6 +32,8 @@ export async function createWatchWorld<W extends Duty>(
     mutes: [] as Mute[],
     /** The notices so far, the oldest first. */
     told: [] as AlertFacts[],
+    /** When each was. */
+    toldAt: [] as number[],
     /** Why no notice can be stored now. */
     refusal: undefined as Error | undefined,
     /** The notices: `critical firing: title`. It runs from `start` on. */
@@ -45,6 +47,7 @@ export async function createWatchWorld<W extends Duty>(
           const id = newIdAt(clock.now());
           await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
           world.told.push(facts);
+          world.toldAt.push(clock.now());
         },
         activeMutes: () => world.mutes,
         publicUrl: "https://tocsin.example.com",
