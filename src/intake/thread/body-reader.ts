@@ -2,14 +2,7 @@ import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { TranslatorOptions } from "../translator.ts";
-import {
-  answering,
-  type FromReadingThread,
-  fromWire,
-  packOrder,
-  type ReadingThreadData,
-  type WireReading,
-} from "./protocol.ts";
+import { type FromReadingThread, fromWire, packOrder, type WireReading } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
 /** Default: no mapping, no sources, no shapes. */
@@ -27,7 +20,7 @@ export interface BodyReaderOptions extends Partial<TranslatorOptions> {
 }
 
 const mebibyte = 1024 * 1024;
-/** Bodies that the thread gets at once, unless one is larger. It holds their results until it answers. */
+/** Bodies that the thread gets at once, unless one is larger. */
 const maxOrderBytes = 256 * 1024;
 /** A thread that has not reported by then never will. */
 const startLimitMs = 30_000;
@@ -37,9 +30,8 @@ const maxForgotten = 100;
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
 /**
- * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and notes in shared memory
- * which body it reads. When that body takes too long, or the thread dies, the body is `unreadable`, and a new thread
- * reads the rest. If the body is unknown, each is read alone.
+ * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and answers each. When a
+ * body takes too long, or the thread dies of it, the body is `unreadable`, and a new thread reads the rest.
  */
 export class ReadingThread implements BodyReader {
   readonly #forgotten = new Set<string>();
@@ -107,22 +99,12 @@ export class ReadingThread implements BodyReader {
     this.#problem = problem;
     if (problem !== undefined)
       return bodies.map(() => ({ kind: "not_read", reason: `no thread for reading can be started: ${problem}` }));
-    const end = await thread.read(bodies, this.#forgotten);
-    if ("readings" in end) {
-      this.#resting = setTimeout(() => void this.#rest(), this.options.restAfterMs ?? 30_000).unref();
-      return end.readings;
+    const { readings, reason } = await thread.read(bodies, this.#forgotten);
+    if (reason !== undefined) {
+      const rest = await this.#readOrder(bodies.slice(readings.length + 1), call);
+      return [...readings, { kind: "unreadable", reason }, ...rest];
     }
-    const { reason, at } = end;
-    if (bodies.length === 1) return [{ kind: "unreadable", reason }];
-    if (at === undefined) return this.#readEachAlone(bodies, call);
-    const before = await this.#readOrder(bodies.slice(0, at), call);
-    const behind = await this.#readOrder(bodies.slice(at + 1), call);
-    return [...before, { kind: "unreadable", reason }, ...behind];
-  }
-
-  async #readEachAlone(bodies: StoredBody[], call: { isOver: boolean }): Promise<BodyReading[]> {
-    const readings: BodyReading[] = [];
-    for (const body of bodies) readings.push(...(await this.#readOrder([body], call)));
+    this.#resting = setTimeout(() => void this.#rest(), this.options.restAfterMs ?? 30_000).unref();
     return readings;
   }
 
@@ -135,26 +117,28 @@ export class ReadingThread implements BodyReader {
   }
 }
 
-type End =
-  | { readings: BodyReading[] }
-  | { reason: string /** The body that was being read. Undefined: unknown. */; at?: number };
+interface End {
+  /** One for each of the first bodies, in order. */
+  readings: BodyReading[];
+  /** Why the thread ended while it read the next body. Absent: all were read. */
+  reason?: string;
+}
 
 class Thread {
   /** Why the thread could not start. Never rejects. */
   readonly started: Promise<string | undefined>;
   readonly #worker: Worker;
-  readonly #progress = new Int32Array(new SharedArrayBuffer(4));
   readonly #limitMs: number;
   #endStart: (problem: string | undefined) => void = () => {};
-  #endOrder: (end: { answer: string } | { reason: string }) => void = () => {};
+  #onAnswer: (reading: string) => void = () => {};
+  #endOrder: (reason: string) => void = () => {};
   #ended: string | undefined;
 
   constructor(options: BodyReaderOptions) {
     const { entry = new URL("./thread.js", import.meta.url), maxBodyBytes = mebibyte, sources = [] } = options;
     const { maxHeapMb = 192 + 64 * Math.ceil(maxBodyBytes / mebibyte), mapping, readsShapes = false } = options;
     this.#limitMs = options.limitMs ?? 1_000;
-    const workerData: ReadingThreadData = {
-      progress: this.#progress.buffer,
+    const workerData: TranslatorOptions = {
       mapping,
       // Other members of a source may not be cloneable, and must not reach the thread.
       sources: sources.map(({ name, mapping: own }) => ({ name, mapping: own })),
@@ -170,7 +154,7 @@ class Thread {
       };
     });
     this.#worker.on("message", (message: FromReadingThread) => {
-      if (message.kind === "answer") this.#endOrder({ answer: message.readings });
+      if (message.kind === "answer") this.#onAnswer(message.reading);
       else this.#endStart(undefined);
     });
     for (const event of ["error", "messageerror"] as const)
@@ -185,39 +169,39 @@ class Thread {
   async end(reason: string): Promise<void> {
     this.#ended ??= reason;
     this.#endStart(this.#ended);
-    this.#endOrder({ reason: this.#ended });
+    this.#endOrder(this.#ended);
     await this.#worker.terminate();
   }
 
   /** @param forgotten ids of shapes to describe again. The set is emptied */
   async read(bodies: StoredBody[], forgotten: Set<string>): Promise<End> {
-    Atomics.store(this.#progress, 0, 0);
-    const ended = new Promise<{ answer: string } | { reason: string }>((resolve) => {
+    const readings: BodyReading[] = [];
+    const ended = new Promise<string | undefined>((resolve) => {
       this.#endOrder = resolve;
-      if (this.#ended !== undefined) resolve({ reason: this.#ended });
+      this.#onAnswer = (reading) => {
+        readings.push(toReading(bodies[readings.length] as StoredBody, JSON.parse(reading) as WireReading));
+        if (readings.length === bodies.length) resolve(undefined);
+      };
+      if (this.#ended !== undefined) resolve(this.#ended);
     });
-    const packed = packOrder(bodies, [...forgotten]);
+    const order = packOrder(bodies, [...forgotten]);
     forgotten.clear();
-    this.#worker.postMessage(packed, [packed.bytes.buffer]);
-    const watch = this.#watch(bodies);
-    const end = await ended;
+    this.#worker.postMessage(order, [order.bytes.buffer]);
+    const watch = this.#watch(bodies, readings);
+    const reason = await ended;
     clearInterval(watch);
-    const place = Atomics.load(this.#progress, 0);
-    if ("reason" in end) return { reason: end.reason, at: place > 0 ? place - 1 : undefined };
-    const readings = JSON.parse(end.answer) as WireReading[];
-    return { readings: bodies.map((body, index) => toReading(body, readings[index] as WireReading)) };
+    return { readings, reason };
   }
 
   /** Looks four times within the limit. */
-  #watch(bodies: StoredBody[]): NodeJS.Timeout {
+  #watch(bodies: StoredBody[], readings: BodyReading[]): NodeJS.Timeout {
     const lookEveryMs = this.#limitMs / 4;
-    const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place - 1]?.body.length ?? 0) / mebibyte);
-    const look = () => ({ now: performance.now(), cpuMs: usedCpuMs() });
-    const isOver = createReadingTime({ lookEveryMs, limitOf, start: look() });
+    const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place]?.body.length ?? 0) / mebibyte);
+    const isOver = createReadingTime({ lookEveryMs, limitOf });
     return setInterval(() => {
-      const place = Atomics.load(this.#progress, 0);
-      if (!isOver({ place, ...look() }) || place === answering) return;
-      void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
+      const place = readings.length;
+      if (isOver({ place, now: performance.now(), cpuMs: usedCpuMs() }))
+        void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
     }, lookEveryMs);
   }
 }

@@ -86,9 +86,15 @@ it("ends what needs too much memory, and what ends the thread", async () => {
   ]);
 });
 
+it("gives a large body more time than a small one", async () => {
+  const reader = startReader({ limitMs: 400 });
+  const [small, large] = outcomes(await reader.read(bodiesOf("please hang", `please hang${" ".repeat(1024 * 1024)}`)));
+  expect([small, large]).toEqual(["reading it took longer than 0.4 s", "reading it took longer than 0.8 s"]);
+});
+
 it("loses nothing of what the thread had besides when a body ends it, whoever had asked", async () => {
   const reader = startReader({ limitMs: 500 });
-  const calls = [["one"], ["please vanish"], ["two", "please hang"], ["please crash"], ["three"]];
+  const calls = [["one"], ["please crash"], ["two", "please hang"], ["please crash"], ["three"]];
   const readings = await Promise.all(calls.map((texts) => reader.read(bodiesOf(...texts))));
   const ended = "the thread that reads ended";
   const overdue = "reading it took longer than 0.5 s";
