@@ -21,8 +21,8 @@ export const backup = command({
 
 export const restore = command({
   name: "restore",
-  summary: "put a backup in the place of the database",
-  says: "put a backup in the place of the database, which is kept next to it; refused while a relay runs",
+  summary: "replace the database by a backup",
+  says: "replace the database by a backup, and keep the former one next to it; refused while a relay runs",
   args: { file: text("file that `tocsin backup` made; it is checked first, and stays as it is") },
   examples: ["tocsin restore /var/backups/tocsin/2026-11-21.db"],
   run: putBack,
@@ -31,7 +31,7 @@ export const restore = command({
 export const repair = command({
   name: "repair",
   summary: "check the database, and fix a damaged one",
-  says: "check the database; a damaged one is written anew from what can be read, and kept next to it; refused while a relay runs",
+  says: "check the database; write a damaged one anew from what can be read, and keep the old one next to it; refused while a relay runs",
   examples: ["tocsin repair"],
   run: checkAndRepair,
 });

@@ -19,7 +19,7 @@ const change = (what: "pause" | "resume", says: string) =>
 export const destinations = group({
   name: "destinations",
   summary: "ask a destination whether it works",
-  says: "ask a destination of the running relay whether it works, or pause it (their list: tocsin status)",
+  says: "ask a destination of the running relay whether it works, or pause it (tocsin status lists them)",
   examples: ["tocsin destinations try desk", "tocsin destinations pause desk"],
   commands: [
     question({
@@ -40,6 +40,6 @@ export const destinations = group({
       "pause",
       "send nothing there until it is resumed: alerts wait and do not expire; fallbacks, tests and single resends are sent",
     ),
-    change("resume", "send there again: what waited is sent now, as digests when it is much"),
+    change("resume", "send there again: what waited is sent now, as digests when there are many"),
   ],
 });

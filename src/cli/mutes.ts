@@ -18,21 +18,21 @@ const addOptions = {
   for: duration("how long, e.g. 30m, 2h, 7d"),
   until: instant("or until when: ISO 8601"),
   untilOver: flag("or until the alert key that --match names is over, at most 24 h; its end is sent"),
-  reason: text("why, for those who wonder about the silence; required", { of: "text" }),
-  dryRun: flag("only say how many of the last 24 h it would have muted"),
+  reason: text("why, for people who wonder about the silence; required", { of: "text" }),
+  dryRun: flag("only say how many alerts of the last 24 h it would have muted"),
   ...relayOptions,
 };
 type AddOptions = GivenOptions<typeof addOptions>;
 
 export const mutes = group({
   name: "mutes",
-  summary: "silence what matches for a while",
-  says: "silence what matches for a while: it is stored and shown, and not sent",
+  summary: "mute alerts for a while",
+  says: "mute alerts for a while: they are stored and shown, and not sent",
   examples: ["tocsin mutes list"],
   commands: [
     command({
       name: "add",
-      says: "silence alerts that match, with an end",
+      says: "mute the alerts that match, until an end",
       options: addOptions,
       check: (given, { context }) =>
         refuseUnsaid(given) ?? (given.dryRun ? undefined : refuseEndless(given, context.now())),
@@ -46,7 +46,7 @@ export const mutes = group({
     }),
     question({
       name: "list",
-      says: "active and coming mutes, those of the configuration among them",
+      says: "active and coming mutes, also those of the configuration",
       options: { all: flag("also those that have ended") },
       examples: ["tocsin mutes list --all"],
       of: "listMutes",
@@ -55,7 +55,7 @@ export const mutes = group({
     }),
     question({
       name: "remove",
-      says: "end a mute now; it stays in the list of the past ones",
+      says: "end a mute now; list --all still shows it",
       args: { id: text("id of the mute") },
       examples: ["tocsin mutes remove 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
       of: "endMute",
@@ -68,12 +68,12 @@ export const mutes = group({
     }),
     command({
       name: "release",
-      says: "send what a mute that has ended held back and still fires, the latest of each key once, marked as late; asks first",
+      says: "send the alerts that an ended mute held back and that still fire: the latest of each key, marked as late; asks first",
       args: { id: text("id of the mute") },
       options: {
         destination: text("only to this destination", { of: "name" }),
-        all: flag("also what is over already"),
-        dryRun: flag("show how much it is and send nothing"),
+        all: flag("also alerts that are over"),
+        dryRun: flag("show how many there are and send nothing"),
         yes,
         ...relayOptions,
       },

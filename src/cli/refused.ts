@@ -13,21 +13,21 @@ import { question } from "./relay/question.ts";
 import { askFirst, refuseAlone } from "./shell/confirm.ts";
 
 const filters = {
-  source: text("only those of this source", { of: "name" }),
-  reason: choice(refusedReasons, "only those refused for it"),
-  since: instant("only those received since: ISO 8601, or e.g. -6h"),
+  source: text("only requests of this source", { of: "name" }),
+  reason: choice(refusedReasons, "only requests refused for this reason"),
+  since: instant("only requests received since: ISO 8601, or e.g. -6h"),
 };
 type Filters = GivenOptions<typeof filters>;
 
 export const refused = group({
   name: "refused",
   summary: "requests that did not pass their check",
-  says: "requests whose sender did not pass the check of its source: list and show them, relay what is genuine",
+  says: "requests that did not pass the check of their source: list and show them, relay those that are genuine",
   examples: ["tocsin refused list", "tocsin refused relay --source github"],
   commands: [
     question({
       name: "list",
-      says: "what is kept of them, newest first",
+      says: "the refused requests that are kept, newest first",
       options: { ...filters, limit: whole("how many at most", { from: 1, to: 10_000, default: "50" }) },
       examples: ["tocsin refused list", "tocsin refused list --source github --since -6h"],
       of: "listRefused",
@@ -43,8 +43,8 @@ export const refused = group({
     }),
     question({
       name: "show",
-      says: "one of them: why it was refused, from where, headers and body as received",
-      args: { id: text("its id, as the list shows it") },
+      says: "one refused request: why it was refused, from where, headers and body as received",
+      args: { id: text("id of the request, as the list shows it") },
       examples: ["tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
       of: "findRefused",
       ask: (client, { id }) => client.findRefused({ id }),
@@ -53,8 +53,8 @@ export const refused = group({
     }),
     command({
       name: "relay",
-      says: "take them as alerts of their source after all, each once, oldest first; nobody has proven who sent them",
-      args: { ids: many(text("ids of the list; without any, all that --source leaves", { optional: true })) },
+      says: "take refused requests as alerts of their source, each once, oldest first; nobody has proven who sent them",
+      args: { ids: many(text("ids from the list; without ids, all that --source selects", { optional: true })) },
       options: { ...filters, yes, ...relayOptions },
       check({ ids = [], source, reason, since, yes: isAgreed }, { context }) {
         if (isFiltered(source, reason, since) === ids.length > 0) {

@@ -10,9 +10,9 @@ import { readConfig, withConfig } from "./relay/connect-relay.ts";
 import type { Output } from "./shell/output.ts";
 
 const options = {
-  reveal: flag("show the secret part of the addresses; those that have none yet are made"),
+  reveal: flag("show the secret part of the addresses; missing secrets are made"),
   rotate: text("make a new secret for its address; the old one is taken as well until --retire", { of: "name" }),
-  retire: text("take its former addresses no longer", { of: "name" }),
+  retire: text("stop taking its former addresses", { of: "name" }),
   config: configFile,
 };
 

@@ -136,7 +136,7 @@ const show = question({
 });
 
 const tailOptions = {
-  lines: whole("begin with this many that are there already", { short: "n", to: maxPageSize, default: "20" }),
+  lines: whole("begin with this many earlier alerts", { short: "n", to: maxPageSize, default: "20" }),
   severity: filterOptions.severity,
   destination: text("only what goes to this destination", { of: "name" }),
   ...relayOptions,
@@ -207,7 +207,9 @@ const release = question({
   says: "send now what quiet hours hold, as the summary that their end would bring",
   args: {
     ids: many(
-      alertId("ids of alerts (default: all that is held); of these also what may have arrived", { optional: true }),
+      alertId("ids of alerts (default: all that are held); with ids also those that may have arrived", {
+        optional: true,
+      }),
     ),
   },
   options: { destination: text("only for this destination", { of: "name" }), yes },
@@ -237,7 +239,7 @@ export type ExportOptions = GivenOptions<typeof exportOptions>;
 
 const exportLog = command({
   name: "export",
-  says: "write the log to a file or to stdout, newest first, in flat memory",
+  says: "write the log to a file or to stdout, newest first",
   options: exportOptions,
   check: ({ format, full, output: file, ...given }, { output }) => {
     if (output.json && file === undefined) {

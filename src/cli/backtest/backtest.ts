@@ -4,7 +4,7 @@ import { relayOptions } from "../relay/connect-relay.ts";
 
 const options = {
   config: text("the configuration to try", { of: "file", required: true }),
-  last: duration("the alerts of this last time", { default: "7d" }),
+  last: duration("how far back, e.g. 24h", { default: "7d" }),
   limit: whole("at most this many, the newest", { from: 1 }),
   ...relayOptions,
 };

@@ -14,7 +14,7 @@ export type ChatsOptions = GivenOptions<typeof options>;
 export const chats = command({
   name: "chats",
   summary: "the chats of the Telegram bot, with their ids",
-  says: "list the bot's Telegram chats with ids, titles, topics, rights; a new one once the bot is added or somebody writes there",
+  says: "list the bot's Telegram chats with ids, titles, topics, rights; a new chat appears once the bot is added or somebody writes there",
   options,
   examples: ["tocsin chats", "tocsin chats --for 5m", "tocsin chats --for 0s --json"],
   run: async (given, run) => (await import("./run-chats.ts")).runChats(withConfig(run, given.config), given),

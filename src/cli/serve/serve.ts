@@ -17,7 +17,7 @@ export const serveCommand = command({
   says: "receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT; a changed configuration file is taken over",
   options: {
     supervised: flag(
-      "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
+      "run the relay as a child, which is started again when it dies, and on SIGHUP if `tocsin check` passes; alerts wait meanwhile",
     ),
     listenFd: reader(parseDescriptor)(
       "listen on this file descriptor, an open socket, instead of HOST and PORT (systemd's is found without)",

@@ -21,7 +21,7 @@ export type SetupOptions = Partial<GivenOptions<typeof options>>;
 
 export const setup = command({
   name: "setup",
-  summary: "make the account send to this relay, proven and undoable",
+  summary: "make the account send to this relay, after a proof",
   says: "prove that alerts would arrive, make the account send them to this relay, and send a marked test to every destination",
   options,
   check: refuseContradictions,

@@ -40,7 +40,7 @@ async function tellList({ output }: Run, noun: string, asked: Promise<object[] |
 const metricsOptions = {
   chain,
   page: whole("one page of at most 100; with --all the page to begin with (default: the service's first)"),
-  all: flag("read every page, in flat memory"),
+  all: flag("read every page"),
   token: list("token addresses, separated by commas", { of: "addresses" }),
   pool: list("pool addresses, separated by commas", { of: "addresses" }),
   key: list("metric keys, separated by commas", { of: "keys" }),
@@ -161,14 +161,14 @@ export const upstream = group({
     }),
     command({
       name: "ticker",
-      says: "show a price over centralized and decentralized markets",
+      says: "show the price of a pair on centralized and decentralized markets",
       args: { pair: pair("BASE/USD; the service quotes in USD only") },
       examples: ["tocsin upstream ticker ETH/USD"],
       run: async (given, run) => tell(run, (await pricing(run)).readTicker(given.pair, run.context), tickerPanel),
     }),
     group({
       name: "equities",
-      says: "equities: which there are, and their prices",
+      says: "list equities, and show their prices",
       examples: ["tocsin upstream equities price AAPL,MSFT"],
       commands: [
         command({
