@@ -37,11 +37,10 @@ const secretBytes = 32;
  */
 export async function loadOrCreateSecrets(kept: KeptRecords, given: GivenSecrets): Promise<ServerSecrets> {
   const created: SecretName[] = [];
-  const load = (name: SecretName) => loadOrCreate(kept, name, () => created.push(name));
-  const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
-  const adminToken = given.adminToken ?? (await load("admin-token"));
-  const previousWebhookSecrets =
-    given.webhookSecret === undefined ? (await readKept(kept, "webhook-secret")).previous : [];
+  const load = (name: SecretName, secret?: Secret) =>
+    secret === undefined ? loadOrCreate(kept, name, () => created.push(name)) : ([secret] as const);
+  const [webhookSecret, ...previousWebhookSecrets] = await load("webhook-secret", given.webhookSecret);
+  const [adminToken] = await load("admin-token", given.adminToken);
   const sourceSecrets = await loadSourceSecrets(kept, given.sources ?? []);
   return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
 }
@@ -63,22 +62,20 @@ export async function loadSourceSecrets(
 ): Promise<Map<string, HookSecrets>> {
   const secrets = new Map<string, HookSecrets>();
   for (const { name, secret, formerSecrets = [] } of sources) {
-    const file = `source-${name}` as const;
-    const present = secret ?? (await loadOrCreate(kept, file));
-    secrets.set(name, [present, ...(secret === undefined ? (await readKept(kept, file)).previous : formerSecrets)]);
+    secrets.set(name, secret === undefined ? await loadOrCreate(kept, `source-${name}`) : [secret, ...formerSecrets]);
   }
   return secrets;
 }
 
-async function loadOrCreate(kept: KeptRecords, name: SecretName, onCreated?: () => void): Promise<Secret> {
-  const { present } = await readKept(kept, name);
-  if (present !== undefined) return present;
+async function loadOrCreate(kept: KeptRecords, name: SecretName, onCreated?: () => void): Promise<HookSecrets> {
+  const known = await readKept(kept, name);
+  if (known.present !== undefined) return [known.present, ...known.previous];
   const record = secretRecord(name);
   const made = { name: record, from: undefined, to: makeSecretLine() };
   if (await guard(kept, record, () => kept.change([made]))) onCreated?.();
-  const secret = (await readKept(kept, name)).present;
-  if (secret === undefined) throw unusable(kept, record, "it vanished while it was being made");
-  return secret;
+  const { present, previous } = await readKept(kept, name);
+  if (present === undefined) throw unusable(kept, record, "it vanished while it was being made");
+  return [present, ...previous];
 }
 
 /** How often a rotation starts again because of another one at the same time. */

@@ -119,7 +119,9 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   const options = readShape(sourceSchema, value ?? {}, path, problems);
   if (options === undefined) return undefined;
   const { secret = [], mapping = {}, check = [], account, silence } = options;
-  const idempotency = options.idempotency ?? eventIdsOf(check);
+  // Known senders keep the id of an event in a known place.
+  const eventIds = check.flatMap(({ type }) => readySenderOf(type)?.eventId ?? []);
+  const { idempotency = eventIds.map((path) => ({ path })) } = options;
   if (mapping.source !== undefined) {
     const message = `cannot be used in a source: what arrives at this hook is called ${name}`;
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
@@ -148,11 +150,6 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),
   };
-}
-
-/** Where known senders keep the id of an event. */
-function eventIdsOf(checks: CheckRule[]): KeyPlace[] {
-  return checks.flatMap(({ type }) => readySenderOf(type)?.eventId ?? []).map((path) => ({ path }));
 }
 
 /** Warns of keys outside of the signed part: anybody who repeats a request could change an unsigned header. */

@@ -14,7 +14,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export interface Variable {
   says: string;
   /** Turns the text into the value, or into a `Refusal`. Absent: the text is the value, or a vendor reads it. */
-  read?: (text: unknown) => unknown;
+  read?: (text: string) => unknown;
   default?: unknown;
   /** The text for `default` in the documents. */
   otherwise?: string;
@@ -197,7 +197,7 @@ export const variables = {
 
 type Variables = typeof variables;
 type VariableName = keyof Variables;
-type Value<N extends VariableName> = Variables[N] extends { read: (text: unknown) => infer T }
+type Value<N extends VariableName> = Variables[N] extends { read: (text: never) => infer T }
   ? Exclude<T, Refusal>
   : string;
 export type RefuseVariable = (name: string, refusal: Refusal) => void;
@@ -223,14 +223,12 @@ export function readVariable<N extends VariableName>(
   return byDefault as Value<N>;
 }
 
-function readHost(value: unknown): string | Refusal {
-  const text = String(value);
+function readHost(text: string): string | Refusal {
   if (/^[A-Za-z0-9._:%-]+$/.test(text)) return text;
   return new Refusal(`${showValue(text)} is not an address`, "write 0.0.0.0 for every interface, or 127.0.0.1");
 }
 
-function readRelayName(value: unknown): string | Refusal {
-  const text = String(value);
+function readRelayName(text: string): string | Refusal {
   if (/^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,58}[A-Za-z0-9])?$/.test(text)) return text;
   return new Refusal(
     `${showValue(text)} is not a name`,
@@ -238,9 +236,8 @@ function readRelayName(value: unknown): string | Refusal {
   );
 }
 
-function readPublicUrl(value: unknown): string | Refusal {
+function readPublicUrl(written: string): string | Refusal {
   const example = "write the base address alone, e.g. https://alerts.example.com";
-  const written = String(value);
   const text = readHttpUrl(written);
   if (text instanceof Refusal) {
     const isBare = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[^\s?#]*)?$/i.test(written);
@@ -263,8 +260,7 @@ function withoutHook(address: string): string {
 }
 
 /** `none` is an empty list. */
-function readTrustedProxies(value: unknown): string[] | Refusal {
-  const text = String(value);
+function readTrustedProxies(text: string): string[] | Refusal {
   if (text.toLowerCase() === "none") return [];
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
   const ranges = (parts.length > 0 ? parts : [text]).map(readProxyRange);
@@ -288,9 +284,8 @@ function isEverybody(range: string): boolean {
 
 /** @param name the variable, for the example */
 function readServiceUrl(name: string) {
-  return (value: unknown): string | Refusal => {
+  return (text: string): string | Refusal => {
     const refuse = (what: string) => new Refusal(what, `write it like ${name}=https://api.example.com`);
-    const text = String(value);
     if (!URL.canParse(text)) return refuse("is not an address");
     const url = new URL(text);
     if (url.protocol !== "https:" && url.protocol !== "http:") return refuse("does not begin with https:// or http://");
@@ -310,8 +305,7 @@ export function readKey(value: unknown): Secret | Refusal {
   return new Refusal(message, "copy the key again, without quotes and line breaks");
 }
 
-function readPricePath(value: unknown): string | Refusal {
-  const text = String(value);
+function readPricePath(text: string): string | Refusal {
   // A query is possible only together with a place for the list in it.
   if (/^\/[^\s#]*$/.test(text) && (!text.includes("?") || text.includes("{symbols}"))) return text;
   const name = "PRICING_EQUITIES_PRICE_PATH";
@@ -323,8 +317,7 @@ function readPricePath(value: unknown): string | Refusal {
 function readDatabaseUrl(orElse: string) {
   const example =
     "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F";
-  return (value: unknown): Secret | Refusal => {
-    const url = String(value);
+  return (url: string): Secret | Refusal => {
     if (databasePlace(url) !== undefined) return new Secret(url);
     return new Refusal("is not the address of a PostgreSQL database", `${example}; ${orElse}`);
   };
@@ -338,8 +331,7 @@ export function readHookSecret(value: unknown): Secret | Refusal {
   return new Refusal(found, howToMakeToken);
 }
 
-function readToken(value: unknown): Secret | Refusal {
-  const text = String(value);
+function readToken(text: string): Secret | Refusal {
   if (/^[\x21-\x7e]{1,512}$/.test(text)) return new Secret(text);
   return new Refusal("holds a space or a character that a header cannot carry", howToMakeToken);
 }

@@ -30,7 +30,7 @@ export function compileCanarySchedule(schedule: CanarySchedule): (after: number)
   const clock = createZonedClock(timeZone);
   return (after) => {
     const { year, month, day, weekday } = clock.wallTimeAt(after);
-    // // Eight days: today's times may be over, so the same weekday in a week is needed.
+    // Eight days: today's times may be over, so the same weekday in a week is needed.
     const instants = Array.from({ length: 8 }, (_, ahead) => ahead)
       .filter((ahead) => days === undefined || days.includes((weekday + ahead) % 7))
       .flatMap((ahead) => times.map((time) => clock.instantOf(year, month, day + ahead, ...parseTimeOfDay(time))));

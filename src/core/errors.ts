@@ -34,21 +34,19 @@ export const errorCodes = Object.keys(httpStatuses) as ErrorCode[];
 
 /** An expected failure in words for a person. `message`: what happened and where. `hint`: what to do. Holds no secret. */
 export class AppError extends Error {
-  readonly code: ErrorCode;
   readonly hint?: string;
   /** Milliseconds until a new try makes sense, when known. */
   readonly retryAfterMs?: number;
 
   constructor(
-    code: ErrorCode,
+    readonly code: ErrorCode,
     message: string,
-    options: { hint?: string; cause?: unknown; retryAfterMs?: number } = {},
+    { hint, cause, retryAfterMs }: { hint?: string; cause?: unknown; retryAfterMs?: number } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, cause === undefined ? undefined : { cause });
     this.name = "AppError";
-    this.code = code;
-    this.hint = options.hint;
-    this.retryAfterMs = options.retryAfterMs;
+    this.hint = hint;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -5,13 +5,7 @@ const stateName = "mutes:configured";
 /** How long after a mute's end people can release the alerts that it held back. */
 export const releasableMs = 7 * 24 * 60 * 60_000;
 
-type Former = { former: Mute[]; known: Mute[]; present: Map<string, Mute> };
-
-async function read(
-  store: Pick<WatchStore, "loadWatchState">,
-  configured: readonly Mute[],
-  now: number,
-): Promise<Former> {
+async function read(store: Pick<WatchStore, "loadWatchState">, configured: readonly Mute[], now: number) {
   const known = ((await store.loadWatchState(stateName)) ?? []) as Mute[];
   const present = new Map(
     configured

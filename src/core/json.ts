@@ -1,11 +1,7 @@
 /** A number that keeps its digits. A JavaScript number would change `1.10` and `123456789012345678901`. */
 export class JsonNumber {
-  /** As in the body, e.g. `"1.10"` or `"6.02e23"`. */
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  /** @param text as in the body, e.g. `"1.10"` or `"6.02e23"` */
+  constructor(readonly text: string) {}
 
   /** The nearest JavaScript number, for comparisons. */
   valueOf(): number {

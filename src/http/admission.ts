@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Now } from "../core/clock.ts";
 import { neighbourhoodOf, unknownNetwork } from "../ground/net/client-address.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 import { turns } from "../ground/turns.ts";
 
 /** The most connections let in per turn of the event loop, which may have to read all before the next turn. */
@@ -40,7 +41,7 @@ export interface AdmissionDeps {
  */
 export class Admission {
   /** The end of the time in which each network is known. */
-  readonly #known = new Map<string, number>();
+  readonly #known = new RecentMap<string, number>(mostKnown);
   /** Waiting connections by network. The network with the next turn is first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
@@ -69,11 +70,7 @@ export class Admission {
   know(socket: Socket): void {
     const network = neighbourhoodOf(socket.remoteAddress);
     if (network === unknownNetwork) return;
-    // Deleted first, so the network whose last alert is oldest stays in front.
-    this.#known.delete(network);
     this.#known.set(network, this.deps.now() + knownForMs);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
     const waiting = this.#waiting.get(network) ?? [];
     this.#waiting.delete(network);
     this.#waitingCount -= waiting.length;

@@ -185,45 +185,29 @@ const maxLines = 200;
 
 /** The first line is the title. All of it is shown, so `Name: value` lines give facts and no fields. */
 function translateText(sent: string, notes: string[]): AlertFacts {
-  const text = toPlainText(sent);
-  const headline = headlineOfText(text);
-  const measured = readMeasurement(headline.title);
+  const whole = toPlainText(sent);
+  const { title, text, notes: cuts } = headlineOfText(whole);
+  const measured = readMeasurement(title);
   // "ETH price: 4012 (above 4000)" looks like a `Name: value` line and is a sentence.
-  const pairs = measured === undefined ? text : text.slice(firstLineLength(text));
-  const { leaves } = listLeaves(readLines(pairs));
-  const found = findFacts([
-    ...leaves,
-    // Last, so that a leading "[CRITICAL]" counts only when no line names a severity.
-    looseLeaf("title", headline.title),
-  ]);
-  const guesses = found.notes;
-  found.title = headline.title;
-  found.text = headline.text;
-  found.metric ??= findMetricKey(text);
+  const [sentence = ""] = measured === undefined ? [] : whole.split("\n", 1);
+  const { leaves } = listLeaves(readLines(whole.slice(sentence.length)));
+  // The title is last, so that a leading "[CRITICAL]" counts only when no line names a severity.
+  const found = findFacts([...leaves, looseLeaf("title", title)]);
+  found.title = title;
+  found.text = text;
+  found.metric ??= findMetricKey(whole);
   const parts = found.metric === undefined ? undefined : readMetricKey(found.metric);
   found.chain ??= parts?.chain;
   found.token ??= parts?.kind === "token" ? parts.address : undefined;
-  found.link ??= findLink(text);
+  found.link ??= findLink(whole);
   return composeFacts(found, addMeasurement(found, measured), {
-    title: headline.title,
+    title,
     format: "text",
-    text: headline.text,
-    alertKey: deriveAlertKey({
-      leaves,
-      found,
-      title: headline.title,
-      text: headline.text,
-      measured,
-      inBatch: false,
-    }),
+    text,
+    alertKey: deriveAlertKey({ leaves, found, title, text, measured, inBatch: false }),
     fields: [],
-    notes: [...notes, ...guesses, ...headline.notes],
+    notes: [...notes, ...found.notes, ...cuts],
   });
-}
-
-function firstLineLength(text: string): number {
-  const end = text.indexOf("\n");
-  return end === -1 ? text.length : end;
 }
 
 /** The `Name: value` and `name = value` lines of a text. A name is one to four words at a line's beginning. */

@@ -1,7 +1,7 @@
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import { changePercentOf, distancePercentOf } from "../core/computed-facts.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
-import { type MappableFact, mappableFacts } from "../core/mapping.ts";
+import { mappableFacts } from "../core/mapping.ts";
 
 /**
  * Names for matchers, and paths of a sender's own key. Both have one grammar:
@@ -10,7 +10,8 @@ import { type MappableFact, mappableFacts } from "../core/mapping.ts";
  *     name    = any characters except "." "[" "]" and white space
  */
 export const factFields = [
-  ...mappableFacts.filter(isMatchable),
+  // No rule needs an alert's time: a mute and quiet hours have times of their own.
+  ...mappableFacts.filter((fact) => fact !== "occurredAt"),
   "origin",
   "format",
   "changePercent",
@@ -45,11 +46,6 @@ export function factReader(fact: FactField): ReadText {
 export function readFact(name: string, alert: { facts: AlertFacts; origin: AlertOrigin }): string | undefined {
   const fact = factFields.find((one) => one === name);
   return fact && factReader(fact)(alert);
-}
-
-/** No rule needs an alert's time: a mute and quiet hours have times of their own. */
-function isMatchable(fact: MappableFact): fact is Exclude<MappableFact, "occurredAt"> {
-  return fact !== "occurredAt";
 }
 
 export type PathStep =

@@ -96,13 +96,9 @@ const unknown: NetworkFailure = { sent: "maybe", words: "the request failed", hi
 export function nameNetworkFailure(error: unknown): NetworkFailure {
   const cause = findNetworkError(error);
   if (cause === undefined) return unknown;
-  const kind = kindOf(cause.code, cause.message);
+  const { code, message } = cause;
+  const isTls = isTlsCode(code) || message.includes("before secure TLS connection was established");
+  const kind = isTls ? tls : (kinds[code] ?? unknown);
   // A code helps people to search for a failure that has no words of its own.
-  return cause.code in kinds ? kind : { ...kind, words: `${kind.words} (${cause.code})` };
-}
-
-function kindOf(code: string, message: string): NetworkFailure {
-  if (isTlsCode(code)) return tls;
-  if (message.includes("before secure TLS connection was established")) return tls;
-  return kinds[code] ?? unknown;
+  return code in kinds ? kind : { ...kind, words: `${kind.words} (${code})` };
 }

@@ -25,13 +25,10 @@ export interface Distribution {
 
 /** Sizes by labels, as in `Counter`. */
 export class Histogram {
-  /** Ascending. */
-  readonly bounds: readonly number[];
   readonly #distributions = new Map<string, Distribution>();
 
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-  }
+  /** @param bounds ascending */
+  constructor(readonly bounds: readonly number[]) {}
 
   /** Adds an empty distribution, since Prometheus misses the first value of a series that appears with its first value. */
   expect(labels: Labels): Distribution {

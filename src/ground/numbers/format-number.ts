@@ -72,13 +72,10 @@ function inThrees(whole: string): string {
  * that is whole only by rounding gets zeros: `0.9999999` → `1.00000`. Other texts stay unchanged.
  */
 export function writeNumber(sent: string, style: NumberStyle = {}): string {
-  if (isShort(sent)) return groupDigits(sent);
+  // The usual case. No digit is dropped, so no other number can look the same.
+  const isShort = sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
+  if (isShort) return groupDigits(sent);
   return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
-}
-
-/** The usual case. No digit is dropped, so no other number can look the same. */
-function isShort(sent: string): boolean {
-  return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
 
 /** Four significant digits, for a short line: `24.32 M`, `1.246 bn`, `18,623`, `0.9712`, `0.0001662`, `1.5e18`. */

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createUnzip } from "node:zlib";
 import { createFairTurns } from "../../ground/fair-turns.ts";
 import { GatheredBody } from "../../ground/net/gathered-body.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
 
 /** The limit of a decompressed body. It holds also where larger bodies are allowed without compression. */
 export const maxDecodedBytes = 16 * 1024 * 1024;
@@ -82,23 +83,17 @@ const longestMs = 5_000;
 /** Decompresses one body of a source at a time, so no source waits for another's bodies. */
 export class Decoder {
   readonly #takeTurn = createFairTurns(turnLimits);
-  readonly #decode: typeof decodeBody;
 
-  constructor(decode: typeof decodeBody = decodeBody) {
-    this.#decode = decode;
-  }
+  constructor(private readonly decodeOne = decodeBody) {}
 
   async decode(
     sent: Buffer,
     source: string,
     limits: Omit<DecodeLimits, "signal">,
   ): Promise<Decoding | { kind: "too_many_compressed" }> {
-    const turn = this.#takeTurn(source, sent.length, () => {
-      // Not `AbortSignal.timeout`: if nothing but its timer refers to a signal, it may be collected before it aborts.
-      const late = new AbortController();
-      const timer = setTimeout(() => late.abort(), longestMs);
-      return this.#decode(sent, { ...limits, signal: late.signal }).finally(() => clearTimeout(timer));
-    });
+    const turn = this.#takeTurn(source, sent.length, () =>
+      withTimeLimit(longestMs, undefined, ({ signal }) => this.decodeOne(sent, { ...limits, signal })),
+    );
     return (await turn) ?? { kind: "too_many_compressed" };
   }
 }

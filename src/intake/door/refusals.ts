@@ -112,20 +112,19 @@ export interface RefusalDetails {
 
 export class Refusals {
   readonly counts: RefusalCounts;
-  readonly #counters: DoorCounters;
-  readonly #log: Log;
 
-  constructor(counters: DoorCounters, { now, log }: { now: Now; log: Log }) {
-    this.counts = new RefusalCounts(now);
-    this.#counters = counters;
-    this.#log = log;
+  constructor(
+    private readonly counters: DoorCounters,
+    private readonly deps: { now: Now; log: Log },
+  ) {
+    this.counts = new RefusalCounts(deps.now);
   }
 
   refuse(response: ServerResponse, why: Refusal, { detail = "", retryAfterMs, logged }: RefusalDetails = {}): void {
     const { status, code, says, retryAfter, counters = [], shownAs, log, keepsConnection = false } = table[why];
-    for (const counter of counters) this.#counters[counter] += 1;
+    for (const counter of counters) this.counters[counter] += 1;
     if (shownAs !== undefined) this.counts.note(shownAs);
-    if (log !== undefined) this.#log[log[0]](log[1], { reason: why, ...logged });
+    if (log !== undefined) this.deps.log[log[0]](log[1], { reason: why, ...logged });
     const seconds = retryAfterMs === undefined ? retryAfter : retryAfterMs / 1000;
     if (seconds !== undefined) response.setHeader("retry-after", Math.max(1, Math.ceil(seconds)));
     if (!keepsConnection) closeUnlessComplete(response);

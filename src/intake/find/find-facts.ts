@@ -90,8 +90,9 @@ export function findFacts(
   const metric = mapped.metric ?? take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? "");
   const about = { metric, title, threshold, leaves };
   const value =
-    mapped.value ?? choose("value", (leaf) => (isOfOtherQuantity(leaf, about) ? undefined : readQuantity(leaf)));
-  const datapoint = value === undefined ? datapointIn(text) : undefined;
+    mapped.value ??
+    take("value", (leaf) => (isOfOtherQuantity(leaf, about) ? undefined : readQuantity(leaf))) ??
+    datapointIn(text);
   const unit = mapped.unit ?? take("unit", readShort);
   const chain = mapped.chain ?? take("chain", readShort);
   const token = mapped.token ?? take("token", readShort) ?? takePair();
@@ -111,7 +112,7 @@ export function findFacts(
     title,
     text,
     metric,
-    ...splitUnits({ threshold, previousValue, value: value?.value ?? datapoint, unit }),
+    ...splitUnits({ threshold, previousValue, value, unit }),
     chain: chain ?? parts?.chain,
     token: token ?? (parts?.kind === "token" ? parts.address : undefined),
     link,
@@ -127,7 +128,7 @@ export function findFacts(
     mapped: mapped.by,
     notes,
     used,
-    valueLeaf: value?.leaf,
+    valueLeaf: reads.find(({ fact }) => fact === "value")?.leaf,
     unreadSeverity:
       severity === "unknown"
         ? unreadOf(places?.get("severity")?.[0]?.leaf ?? candidates("severity")[0]?.leaf, words)
@@ -192,7 +193,7 @@ function readMapped(
     metric: take("metric", readShort),
     token: take("token", readShort),
     chain: take("chain", readShort),
-    value: choose("value", readQuantity),
+    value: take("value", readQuantity),
     previousValue: take("previousValue", readQuantity),
     threshold: take("threshold", readShort),
     unit: take("unit", readShort),

@@ -45,17 +45,14 @@ export function createShapeReader(hook?: string) {
       credit -= cost;
       if (described.size >= maxDescribed) described.clear();
       described.set(hash, id);
-      return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
+      const asKey = keyLeaves().map((leaf): FactRead => ({ fact: "alertKey", leaf }));
+      return { id, places: describe(leaves, [...reads, ...asKey]) };
     },
     /** Describes these shapes again when they come again, since their descriptions were lost. */
     forget(ids: readonly string[]): void {
       for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
   };
-}
-
-function readAsKey(leaf: Leaf): FactRead {
-  return { fact: "alertKey", leaf };
 }
 
 /** Distinct from the codes of types. */
@@ -66,20 +63,13 @@ const codes = Object.fromEntries(
 function hashOf(leaves: Leaf[], reads: readonly FactRead[], seed: number): number {
   let a = seed | 0;
   let b = mix(seed);
-  for (const leaf of leaves) {
-    const { shape } = leaf.place;
-    if (shape === undefined) continue;
-    const type = codeOf(leaf);
-    a = (a + mix(shape.a ^ type)) | 0;
-    b = (b + mix(shape.b + type)) | 0;
-  }
-  for (const { fact, leaf } of reads) {
-    const { shape } = leaf.place;
-    if (shape === undefined) continue;
-    const code = codes[fact];
+  const add = ({ place: { shape } }: Leaf, code: number) => {
+    if (shape === undefined) return;
     a = (a + mix(shape.a ^ code)) | 0;
     b = (b + mix(shape.b + code)) | 0;
-  }
+  };
+  for (const leaf of leaves) add(leaf, codesOfTypes[typeOf(leaf)]);
+  for (const { fact, leaf } of reads) add(leaf, codes[fact]);
   // 53 bits fit into a number.
   return (a >>> 0) * 0x200000 + (b >>> 11);
 }
@@ -89,10 +79,7 @@ function mix(hash: number): number {
   return Math.imul(once ^ (once >>> 13), 0xc2b2ae35) ^ (once >>> 16);
 }
 
-function codeOf({ kind, isList }: Leaf): number {
-  if (isList) return 1;
-  return kind === "string" ? 2 : kind === "number" ? 3 : 4;
-}
+const codesOfTypes: Readonly<Record<PlaceType, number>> = { list: 1, text: 2, number: 3, boolean: 4 };
 
 function typeOf({ kind, isList }: Leaf): PlaceType {
   if (isList) return "list";

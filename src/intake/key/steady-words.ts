@@ -40,22 +40,20 @@ export interface SteadyWords {
 export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
   if (!/\d/.test(line)) return undefined;
   const { pieces, roles } = readSentence(line);
+  const { limit } = roles;
   const isRange = pieces.some(({ lower }) => rangeWords.has(lower));
   const kept: string[] = [];
   let isChanged = false;
   for (const [at, piece] of pieces.entries()) {
-    if (isWithinLimit(roles.limit, at) || (!isRange && differs(pieces, at, roles))) isChanged = true;
+    const isOfLimit = limit !== undefined && at >= limit.from && at <= limit.at;
+    if (isOfLimit || (!isRange && differs(pieces, at, roles))) isChanged = true;
     else if (piece.kind !== "mark") kept.push(piece.number?.isPercent === true ? `${piece.lower}%` : piece.lower);
   }
   if (!isChanged) return undefined;
   const steady = kept.filter((word) => !linking.has(word)).join(" ");
   // The remaining words must tell one thing from another.
   if (!/\p{L}{2}/u.test(steady)) return undefined;
-  return { words: steady, limit: roles.limit && describeLimit(roles.limit, pieces, roles, status) };
-}
-
-function isWithinLimit(limit: Limit | undefined, at: number): boolean {
-  return limit !== undefined && at >= limit.from && at <= limit.at;
+  return { words: steady, limit: limit && describeLimit(limit, pieces, roles, status) };
 }
 
 function differs(pieces: readonly Piece[], at: number, roles: Roles): boolean {

@@ -70,11 +70,8 @@ function mayBeBatch(body: Uint8Array): boolean {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   while (isSpace(bytes[at])) at += 1;
-  return at < bytes.length && (bytes[at] !== 0x7b || spellsAlerts(bytes));
-}
-
-/** Searching for the quote first would be four times as slow, as JSON has many quotes. */
-function spellsAlerts(bytes: Buffer): boolean {
+  if (bytes[at] !== 0x7b) return at < bytes.length;
+  // Searching for the quote first would be four times as slow, as JSON has many quotes.
   return bytes.includes('alerts"') && bytes.includes('"alerts"');
 }
 

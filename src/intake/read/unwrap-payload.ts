@@ -51,7 +51,8 @@ const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layou
 
 /** Reads a message for Slack or Discord as plain members, its fields as `{name, value}` pairs. Undefined for others. */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
-  if (!mayBeChatMessage(payload)) return undefined;
+  const mayBeOne = [payload.attachments, payload.embeds, payload.blocks].some((list) => Array.isArray(list));
+  if (!mayBeOne && typeof payload.text !== "string") return undefined;
   const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];
   const blocks = [...objectsOf(payload.blocks), ...cards.flatMap((card) => objectsOf(card.blocks))];
   const onlyText = typeof payload.text === "string" && Object.keys(payload).every((key) => slackOnly.has(key));
@@ -90,10 +91,6 @@ function standsIn(text: string | undefined, lines: (string | undefined)[], title
 function beginsObject(text: string): boolean {
   const code = text.charCodeAt(0);
   return (code <= 0x20 || code >= 0x7b) && /^\s*\{/.test(text);
-}
-
-function mayBeChatMessage({ text, attachments, embeds, blocks }: JsonObject): boolean {
-  return typeof text === "string" || Array.isArray(attachments) || Array.isArray(embeds) || Array.isArray(blocks);
 }
 
 function addRest(message: JsonObject, payload: JsonObject, cards: JsonObject[]): void {
