@@ -1,30 +1,31 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type DiskSight, openDiskWatch } from "../../src/watch/disk.ts";
 import { findDiskMaker } from "../store/small-disk.ts";
 import { startProcess } from "../store/store-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { tellWatches, type WatchStep, writeView } from "./tell-watch.ts";
 import { minute, second, startWatchWorld } from "./watch-world.ts";
 
 const mb = 1024 ** 2;
 const gb = 1024 * mb;
 
-async function start(diskBytes = 20 * gb, whose: "own" | "server" = "own") {
+type Disk = Awaited<ReturnType<typeof start>>;
+type Step = WatchStep<Disk>;
+
+async function start({ diskBytes = 20 * gb, isServers = false } = {}) {
   let sight: DiskSight = { full: false, freeBytes: diskBytes / 2, diskBytes };
   let refused = 0;
   const world = await startWatchWorld((deps) =>
-    openDiskWatch(whose === "own" ? {} : { databaseUrl: "postgres://db", spool: {} }, {
+    openDiskWatch(isServers ? { databaseUrl: "postgres://db", spool: {} } : {}, {
       ...deps,
       lookAtDisk: async () => sight,
       countStoreRefused: () => refused,
       isShared: false,
     }),
   );
-  return {
-    world,
-    notices: world.told,
-    told: world.lines,
-    view: () => world.watch.view(),
-    async leave(freeBytes: number, full = false, forMs = 2 * minute) {
+  const { restart } = world;
+  return Object.assign(world, {
+    async leave(freeBytes: number, full: boolean, forMs: number) {
       sight = { full, freeBytes, diskBytes };
       await world.clock.advance(forMs);
     },
@@ -34,101 +35,65 @@ async function start(diskBytes = 20 * gb, whose: "own" | "server" = "own") {
     /** The next process counts from 0. */
     async restart() {
       refused = 0;
-      await world.restart();
+      await restart();
     },
-  };
+  });
 }
 
-const low = "warning firing: The disk of Tocsin is nearly full: 1.5 GiB of 20.0 GiB are free";
-const scarce = "critical firing: The disk of Tocsin is nearly full: 40.0 MiB of 20.0 GiB are free";
-const full = "critical firing: The disk of Tocsin is full";
+/** So much is free, and so much time passes. */
+const leaves =
+  (freeBytes: number, forMs = 2 * minute): Step =>
+  (disk) =>
+    disk.leave(freeBytes, false, forMs);
+const isFull =
+  (forMs = 2 * minute, freeBytes = 0): Step =>
+  (disk) =>
+    disk.leave(freeBytes, true, forMs);
+/** So many requests are answered 503. */
+const refuses =
+  (count: number): Step =>
+  (disk) =>
+    disk.refuse(count);
+const takesNotices =
+  (refusal?: Error): Step =>
+  (disk) => {
+    disk.refusal = refusal;
+  };
 
-it("a disk that gets full is told at a tenth, at the last 50 MB and when alerts are refused, once each, and when it is over, with how many", async () => {
-  const world = await start();
-  expect(world.view()).toMatchObject({ verdict: "well", summary: "10.0 GiB of 20.0 GiB are free" });
-  await world.leave(1.5 * gb, false, 20 * second);
-  expect(world.told()).toEqual([low]);
-  expect(world.view()).toMatchObject({ verdict: "trouble", level: "warn" });
-  await world.leave(1.5 * gb, false, 60 * minute);
-  await world.leave(40 * mb);
-  expect(world.told()).toEqual([low, scarce]);
-  world.refuse(3);
-  await world.leave(0, true, 20 * second);
-  expect(world.told()).toEqual([low, scarce, full]);
-  expect(world.notices[2]?.text).toMatch(/^New alerts are refused with 503 since .* UTC; senders that repeat/);
-  world.refuse(309);
-  await world.leave(0, true, 4 * minute);
-  await world.restart();
-  world.refuse(1);
-  await world.leave(0, true, 10 * minute);
-  // Room that comes and goes is no end.
-  for (let round = 0; round < 5; round += 1) {
-    await world.leave(10 * gb, false, 30 * second);
-    await world.leave(0, true, 30 * second);
-  }
-  expect(world.told()).toHaveLength(3);
-  await world.leave(10 * gb);
-  const [over, ...more] = world.told().slice(3);
-  expect(more).toEqual([]);
-  expect(over).toMatch(/^info resolved: Alerts are accepted again: the disk of Tocsin was full for (19|20) min$/);
-  expect(world.notices[3]?.text).toContain("313 requests were refused meanwhile.");
-  expect(world.view()).toMatchObject({ verdict: "well" });
-  await world.restart();
-  await world.leave(10 * gb, false, 60 * minute);
-  expect(world.told()).toHaveLength(4);
-});
-
-it("a disk that gets full has one end where the room that came is short, and is told anew when it goes again", async () => {
-  const world = await start();
-  await world.leave(0, true);
-  await world.leave(100 * mb);
-  expect(world.told().at(-1)).toContain("Alerts are accepted again");
-  expect(world.notices.at(-1)?.text).toContain("Only 100.0 MiB of 20.0 GiB are free: free more.");
-  expect(world.notices.at(-1)?.text).toContain("No request of a sender was refused meanwhile.");
-  await world.leave(10 * gb);
-  expect(world.told()).toHaveLength(2);
-  await world.leave(1.5 * gb);
-  await world.leave(2.1 * gb);
-  // A little above a tenth is not over.
-  expect(world.told().slice(2)).toEqual([low]);
-  await world.leave(3 * gb);
-  expect(world.told().at(-1)).toBe("info resolved: The disk of Tocsin has room again: 3.0 GiB of 20.0 GiB are free");
-  expect(world.told()).toHaveLength(4);
-});
-
-it("a disk that gets full that takes no notice either is told of when it does, in one notice", async () => {
-  const { world: disk, ...world } = await start();
-  disk.refusal = new Error("full");
-  world.refuse(7);
-  await world.leave(10 * gb, true, 10 * minute);
-  disk.refusal = undefined;
-  await world.leave(10 * gb);
-  expect(world.told()).toEqual([expect.stringContaining("was full for 10 min")]);
-  expect(world.notices[0]?.text).toContain("7 requests were refused meanwhile.");
-});
-
-it("a disk that gets full is the spool's and then the server's beside a database server, in words of their own", async () => {
-  const { leave, notices } = await start(20 * gb, "server");
-  await leave(gb);
-  await leave(gb, true);
-  expect(notices.map(({ title, text }) => `${title}. ${text}`)).toEqual([
-    "The disk of the spool is nearly full: 1.0 GiB of 20.0 GiB are free. When it is full, alerts that come while the database is away are refused. Free space or enlarge the volume.",
-    expect.stringMatching(/^The disk of the database server is full\. New alerts wait in the spool since /),
+describe("a disk that gets full", () => {
+  tellWatches<Disk, Parameters<typeof start>[0]>(start, ({ watch }, at) => writeView(watch.view(), at))([
+    [
+      "is told at a tenth, at the last 50 MB and when alerts are refused, once each, and when it is over, with how many",
+      [
+        ...[leaves(1.5 * gb, 20 * second), 60 * minute, leaves(40 * mb), refuses(3), isFull(20 * second)],
+        ...[refuses(309), 4 * minute, "restart" as const, refuses(1), 10 * minute],
+        // Room that comes and goes is no end.
+        ...Array.from({ length: 5 }, () => [leaves(10 * gb, 30 * second), isFull(30 * second)]).flat(),
+        ...[leaves(10 * gb), "restart" as const, 60 * minute],
+      ],
+    ],
+    [
+      "has one end where the room that came is short, and is told anew when it goes again, not for a little above a tenth",
+      [isFull(), ...[100 * mb, 10 * gb, 1.5 * gb, 2.1 * gb, 3 * gb].map((freeBytes) => leaves(freeBytes))],
+    ],
+    [
+      "that takes no notice either is told of when it does, in one notice",
+      [takesNotices(new Error("full")), refuses(7), isFull(10 * minute, 10 * gb), takesNotices(), leaves(10 * gb)],
+    ],
+    [
+      "is the spool's and then the server's beside a database server, in words of their own",
+      [leaves(gb), isFull(2 * minute, gb)],
+      { isServers: true },
+    ],
+    [
+      "is no matter where much is left, or nobody can say",
+      [leaves(20 * gb, 60 * minute), leaves(Number.NaN)],
+      { diskBytes: 2000 * gb },
+    ],
   ]);
-});
 
-it("a disk that gets full is no matter where much is left, or nobody can say", async () => {
-  const world = await start(2000 * gb);
-  await world.leave(20 * gb, false, 60 * minute);
-  expect(world.told()).toEqual([]);
-  await world.leave(Number.NaN);
-  expect(world.view().verdict).toBe("well");
-});
-
-const makeDisk = findDiskMaker();
-it.skipIf(makeDisk === undefined)(
-  "a disk that gets full is told by notices that the full disk itself keeps",
-  async () => {
+  const makeDisk = findDiskMaker();
+  it.skipIf(makeDisk === undefined)("is told by notices that the full disk itself keeps", async () => {
     const folder = makeTempFolder();
     const script = new URL("./tell-through-full-disk.ts", import.meta.url);
     const lines = await startProcess(script, [folder], makeDisk?.(folder, "60m")).linesUntilEnd();
@@ -137,5 +102,5 @@ it.skipIf(makeDisk === undefined)(
       ["critical firing: The disk of Tocsin is full", "sent"],
       ["info resolved: Alerts are accepted again: the disk of Tocsin was full for N", "sent"],
     ]);
-  },
-);
+  });
+});
