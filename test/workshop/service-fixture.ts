@@ -74,5 +74,3 @@ export async function startReceiver(
   });
   return { url: (await listenOnLoopback(server)).url, received };
 }
-
-export type Receiver = Awaited<ReturnType<typeof startReceiver>>;

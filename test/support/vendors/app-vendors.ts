@@ -59,5 +59,4 @@ export async function createNtfyVendor({ sequences = true } = {}) {
 }
 
 export type SlackVendor = Awaited<ReturnType<typeof createSlackVendor>>;
-export type DiscordVendor = Awaited<ReturnType<typeof createDiscordVendor>>;
 export type NtfyVendor = Awaited<ReturnType<typeof createNtfyVendor>>;

@@ -11,8 +11,6 @@ export async function createAppriseVendor() {
   return { ...vendor, key, sent };
 }
 
-export type AppriseVendor = Awaited<ReturnType<typeof createAppriseVendor>>;
-
 function handle(request: VendorRequest, key: string, sent: AppriseMessage[]): VendorAnswer {
   if (request.path === "/status") return text(200, "OK");
   const path = /^\/notify\/([^/]*)$/.exec(request.path);

@@ -13,8 +13,6 @@ export async function createPagerdutyVendor() {
   return { ...vendor, routingKey, seen, incidents };
 }
 
-export type PagerdutyVendor = Awaited<ReturnType<typeof createPagerdutyVendor>>;
-
 function handle(request: VendorRequest, routingKey: string, seen: string[], incidents: Incidents): VendorAnswer {
   if (request.path !== "/v2/enqueue") return json(404, { error: "Not Found" });
   if (request.method !== "POST") return json(405, {});
