@@ -111,7 +111,7 @@ describe("the check of a source", () => {
     const { pay } = await openChecked();
     const first = await pay("paid", sign("paid"));
     expect(first).toMatchObject({ status: 202, data: { duplicate: false } });
-    // Whoever repeats it may write more beside the signature.
+    // An attacker who repeats it may add to the header of the signature.
     const again = await pay("paid", `${sign("paid")},v0=00,v1=${"0".repeat(64)}`);
     expect(again).toMatchObject({ status: 202, data: { id: first.data?.id, duplicate: true } });
   });

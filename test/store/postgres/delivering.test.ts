@@ -92,7 +92,7 @@ it("lanes that write together are kept waiting by none of them that changes hand
   const { url, claim, record } = await openLanes();
   for (const work of [claim, record]) {
     const client = await openClient(url);
-    // As whoever takes a lane does, stopped before its commit.
+    // As the next holder of a lane does, stopped before its commit.
     await client.query("BEGIN");
     await client.query("SELECT FROM lanes WHERE lane_group = 'mail' FOR UPDATE");
     const waiting = groups.map((group) => ({ group, done: work(group) }));

@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 const idsOf = async (log: Log, query: AlertQuery) => (await log.listAlerts(query)).map(({ id }) => id);
 
-/** Page by page, for whoever has no time. */
+/** Page by page, for a reader with little time. */
 async function walk(query: Omit<AlertQuery, "limit">): Promise<{ ids: string[]; stops: number }> {
   const ids: string[] = [];
   let stops = 0;

@@ -159,7 +159,7 @@ it("routing by several relays gives out what becomes visible behind a later posi
   await runSql(url, "UPDATE alerts SET routed_by = 'one' WHERE seq = $1", [(first ?? 0) + 1]);
   expect(await list(one, (first ?? 0) + 2)).toEqual([(first ?? 0) + 1]);
   expect(await list(one, (first ?? 0) + 2)).toEqual([]);
-  // Whoever begins anew is given all.
+  // A relay that begins anew is given all.
   expect(await list(one)).toHaveLength(3);
 });
 
@@ -312,7 +312,7 @@ it("routing by several relays leaves what a relay that runs reads to it for long
 it("routing by several relays routes and notes what the process before it was storing when it was killed, also when that is committed later", async () => {
   const { url, relays } = await openRelays("same", "same");
   const [former, next] = relays as [Store, Store];
-  // A commit that waits for whoever holds this lock.
+  // A commit that waits for the holder of this lock.
   const holdUp = `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
        CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON requests DEFERRABLE INITIALLY DEFERRED FOR EACH ROW

@@ -96,7 +96,7 @@ it("a spool before PostgreSQL loses, doubles and reorders nothing while the serv
     if (what === "die") {
       await server.stop("SIGQUIT");
       await grow(200);
-      // Whoever has the folder next finds all that was answered.
+      // The next process with this folder finds all that was answered.
       await relay.end();
       await server.start();
       relay = await newRelay();

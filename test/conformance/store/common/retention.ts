@@ -133,7 +133,7 @@ export const describeRetention = aboutScenes("removing what is old", openScene, 
     await sent(scene, "last", later);
     expect(await removeBefore(scene, later, 1)).toBe(1);
     expect(await store.countDuplicates()).toBe(0);
-    // Whoever repeats now is no duplicate of what is gone.
+    // A request that comes again now is no duplicate of what is gone.
     expect((await store.acceptRequest({ ...batch, ids: [newIdAt(later), newIdAt(later)] })).kind).toBe("accepted");
   });
 
