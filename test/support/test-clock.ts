@@ -7,8 +7,10 @@ export const day = 24 * hour;
 
 /** A time since a scene began, as `1:02:05.5`. */
 export function writeTime(ms: number): string {
-  const [hours, minutes, seconds] = [Math.floor(ms / hour), Math.floor(ms / minute) % 60, (ms % minute) / second];
-  const [m, s] = [minutes, Number(seconds.toFixed(1))].map((part) => (part < 10 ? `0${part}` : `${part}`));
+  // Rounded first: 59.96 s are a minute.
+  const at = Math.round(ms / 100) * 100;
+  const [hours, minutes, seconds] = [Math.floor(at / hour), Math.floor(at / minute) % 60, (at % minute) / second];
+  const [m, s] = [minutes, seconds].map((part) => (part < 10 ? `0${part}` : `${part}`));
   return hours > 0 ? `${hours}:${m}:${s}` : `${m}:${s}`;
 }
 
