@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AccountView, WatchView } from "../contract/operations.ts";
+import type { AlertFacts } from "../core/alert.ts";
 import type { Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
@@ -66,6 +67,8 @@ const mostPutBack = 3;
 const memorySchema = toldSchema.extend({
   /** When the relay put the outputs back by itself in the last 24 hours. */
   putBackAt: z.array(z.number()),
+  /** When the key was first refused, epoch milliseconds. Absent: no refusal is reported. */
+  refusedSince: z.number().optional(),
 });
 type Memory = z.infer<typeof memorySchema>;
 
@@ -83,7 +86,8 @@ export class AccountWatch extends Watch<Memory> {
   memory: Memory = { told: {}, toldAt: {}, putBackAt: [] };
   readonly #names: AccountNames;
   readonly #findings: Findings<AccountFinding, Memory>;
-  #streaks: Streaks = {};
+  /** Absent before the first look. */
+  #streaks?: Streaks;
   #hasPutBack = false;
   #last?: Seen;
   #answer: AccountView["answer"];
@@ -120,9 +124,9 @@ export class AccountWatch extends Watch<Memory> {
     this.#hasPutBack = false;
     if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 10));
     // Also without a notice: a notice may have gone out before a restart, or the day's limit is reached.
-    const isFirstRefusal = this.#last?.look.kind === "refused" && this.#streaks.refused?.looks === 1;
+    const isFirstRefusal = this.#last?.look.kind === "refused" && this.#streaks?.refused?.looks === 1;
     if (isFirstRefusal || suspected.includes("key")) return Math.min(refusedAgainMs, everyMs);
-    const isBlind = this.#streaks.blind !== undefined && !this.#isServiceTold;
+    const isBlind = this.#streaks?.blind !== undefined && !this.#isServiceTold;
     const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
     // Relays that start together should not ask together. A confirming look still fits into the time.
     return Math.round(mostMs * (0.75 + 0.15 * this.deps.random()));
@@ -137,8 +141,8 @@ export class AccountWatch extends Watch<Memory> {
     const reading = look.kind === "answer" ? look.reading : undefined;
     const registered = reading ? await this.#adopt(reading, known) : known;
     const target = await findTarget(reading?.webhookUrl, this.#placesOf(registered), this.deps);
-    this.#streaks = countLook(this.#streaks, look, now);
     const { memory } = this;
+    this.#streaks = countLook(this.#streaks ?? resumeStreaks(memory), look, now);
     const findings = judgeAccount({
       names: this.#names,
       look,
@@ -159,6 +163,11 @@ export class AccountWatch extends Watch<Memory> {
       this.#isServiceTold = this.memory.told.service !== undefined;
     }
     if (this.options.putBack && reading) await this.#putBackUnasked({ findings, registered, reading, now });
+  }
+
+  override tell(facts: AlertFacts | undefined, memory: Memory): Promise<void> {
+    const refusedSince = memory.told.key === undefined ? undefined : this.#streaks?.refused?.since;
+    return super.tell(facts, { ...memory, refusedSince });
   }
 
   async #ask(signal: AbortSignal): Promise<Look> {
@@ -295,6 +304,11 @@ export class AccountWatch extends Watch<Memory> {
     const isWrong = ({ matter, verdict }: AccountFinding) => isOutput(matter) && verdict === "bad";
     return { answer: this.#answer, canPutBack: this.#last?.findings.some(isWrong) === true };
   }
+}
+
+/** At a start of the relay a refusal that people know of goes on. Its looks are counted anew, so it is confirmed soon. */
+function resumeStreaks({ refusedSince: since }: Memory): Streaks {
+  return since === undefined ? {} : { refused: { since, looks: 0, why: "" } };
 }
 
 const isSpent = ({ putBackAt }: Memory, now: number) => ofLastDay(putBackAt, now).length >= mostPutBack;

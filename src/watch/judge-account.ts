@@ -45,7 +45,7 @@ export function toLook(error: unknown): Look {
   return { kind: code === "upstream_unreachable" || code === "upstream_failed" ? "gone" : "unclear", why };
 }
 
-/** How long the service has failed in the same way, look after look. A start of the relay begins anew. */
+/** How long the service has failed in the same way, look after look. At a start of the relay only a reported refusal goes on. */
 export interface Streaks {
   /** No look has shown the account since then. */
   blind?: Streak;

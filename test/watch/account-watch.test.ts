@@ -35,6 +35,8 @@ const untilFound =
     until(world, () => world.watch.known().answer?.webhook === webhook);
 const untilTrouble: Step = (world) => until(world, () => world.watch.view().verdict === "trouble");
 const looks: Step = ({ calls }) => `${calls.looks} looks`;
+/** What it is called, and what is kept of it under the name of the other account's watch: nothing. */
+const names: Step = async ({ watch, scene }) => [watch.view().name, await scene.store.loadWatchState("account")];
 const putBack: Step = ({ watch }) => watch.putBack().catch(String);
 const sets: Step = ({ calls }) => calls.sets;
 const registers =
@@ -71,7 +73,7 @@ describe("the watch over the account", () => {
   tellScenes([
     [
       "of a source tells, remembers and advises in its own name",
-      [hour, leads(elsewhere), "restart", hour],
+      [hour, leads(elsewhere), "restart", hour, names],
       { source: "desk" },
     ],
     [
@@ -122,8 +124,7 @@ describe("the watch over the account", () => {
     ],
     [
       "goes on although what it found cannot be kept",
-      [({ registered }) => void Object.assign(registered, { isUnwritable: true }), hour],
-      { registered: null },
+      [hasRegistered(), ({ registered }) => void Object.assign(registered, { isUnwritable: true }), "restart", hour],
     ],
     [
       "tells of another host although this relay answers behind it, and says so",
