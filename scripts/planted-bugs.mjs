@@ -1266,6 +1266,13 @@ const ofTheRooms = [
     to: 'return { says: "better", notice: over };',
     tests: ["test/delivery/health.test.ts"],
   },
+  {
+    name: "shows in a digest as firing what was stored behind its end",
+    file: "src/rendering/compose-digest.ts",
+    from: "groupBy(alerts, ({ facts }) => facts.alertKey)",
+    to: "groupBy(alerts.toSorted((a, b) => b.seq - a.seq), ({ facts }) => facts.alertKey)",
+    tests: ["test/delivery/last-word.test.ts"],
+  },
 ];
 
 export const plantedBugs = [...ofTheStore, ...ofTheRooms];

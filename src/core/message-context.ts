@@ -54,6 +54,9 @@ export interface DigestContext extends Pick<MessageContext, "now" | "possibleRep
 /** Pure. Text may only be lost by cutting, and the message then says so. */
 export interface Rendering {
   composeAlert(alert: Alert, context: MessageContext): Document;
-  /** Takes alerts in any order, at least one. The digest gives their number, shows the worst first, and links the rest. */
+  /**
+   * Takes at least one alert, newest first as a claim has them: a beginning that was stored behind its end comes after it. The digest gives
+   * their number, shows the worst first, and links the rest.
+   */
   composeDigest(alerts: Alert[], context: DigestContext): Document;
 }

@@ -228,7 +228,7 @@ function writeWorst(alerts: Alert[], shown: DigestItem[], layout: ItemLayout): I
   const farOf = ({ facts }: Alert): number => Number(distancePercentOf(facts));
   const isWorseThan = (one: Alert, other: Alert): boolean =>
     rankOf(one) === rankOf(other) ? farOf(one) > farOf(other) : rankOf(one) < rankOf(other);
-  const [first, ...others] = alerts.toSorted(newestFirst).filter((alert) => !isResolved(alert));
+  const [first, ...others] = alerts.filter((alert) => !isResolved(alert));
   if (first === undefined) return [];
   const worst = others.reduce((one, other) => (isWorseThan(other, one) ? other : one), first);
   const isSaid = shown.some(({ alert }) => !isResolved(alert) && !isWorseThan(worst, alert));
@@ -368,19 +368,13 @@ function countPart(number: number, words: string): string | undefined {
 
 /** One item for each alert key: firing ones first, the worst first, then the largest, then the newest. */
 function gatherDigestItems(alerts: Alert[], latestOnly: boolean): DigestItem[] {
-  return [...groupBy(alerts.toSorted(newestFirst), ({ facts }) => facts.alertKey).values()]
+  return [...groupBy(alerts, ({ facts }) => facts.alertKey).values()]
     .flatMap((same): DigestItem[] => {
       const alert = latestOnly ? same[0] : pickShown(same);
       return alert === undefined ? [] : [{ alert, all: same, firedAt: firedBefore(alert, same) }];
     })
     .map((item) => ({ ...item, size: sizeOf(item.alert), money: isOfMoney(item.alert) ? 0 : 1 }))
-    .sort(
-      (one, other) =>
-        rankOf(one.alert) - rankOf(other.alert) ||
-        one.money - other.money ||
-        other.size - one.size ||
-        newestFirst(one.alert, other.alert),
-    );
+    .sort((one, other) => rankOf(one.alert) - rankOf(other.alert) || one.money - other.money || other.size - one.size);
 }
 
 /** The size of the number alone. An alert without a number comes last. */
@@ -420,8 +414,4 @@ function firedBefore(shown: Alert, same: Alert[]): number | undefined {
 
 function rankOf(alert: Alert): number {
   return ranks[alert.facts.severity] + (isResolved(alert) ? severities.length : 0);
-}
-
-function newestFirst(one: Alert, other: Alert): number {
-  return other.seq - one.seq;
 }

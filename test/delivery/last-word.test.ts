@@ -196,6 +196,10 @@ describe("a digest", () => {
         ...["hang" as const, other, second, ...each(key, before), "answer" as const, 2 * minute],
       ],
     ],
+    [
+      "shows as over what was stored behind its end",
+      ["hang", other, 1_500, over, [key, before], ...each(key), "answer", 2 * minute],
+    ],
   ]);
   tellScenesOf([webhookTo("out")])([
     [

@@ -36,10 +36,13 @@ type Facts = Partial<Alert["facts"]>;
 const critical = { severity: "critical" } as const;
 const warning = { severity: "warning" } as const;
 const resolved = { status: "resolved" } as const;
-/** An alert each of these seconds after the first. */
-const at = (all: Record<number, Facts>) => Object.entries(all).map(([seq, facts]) => makeOne(Number(seq), facts));
+/** An alert each of these seconds after the first, newest first. */
+const at = (all: Record<number, Facts>) =>
+  Object.entries(all)
+    .map(([seq, facts]) => makeOne(Number(seq), facts))
+    .reverse();
 const many = (count: number, factsOf: (seq: number) => Facts, from = 0) =>
-  Array.from({ length: count }, (_, index) => makeOne(from + index, factsOf(index)));
+  Array.from({ length: count }, (_, index) => makeOne(from + index, factsOf(index))).reverse();
 
 const key = (alertKey: string, facts: Facts = {}) => ({ alertKey, ...facts });
 const same = at({ 1: key("same", critical), 2: key("same", { severity: "info" }) });
@@ -123,12 +126,12 @@ describe("a digest", () => {
         ),
       ],
       ["one key on one line by its worst", textOf(same)],
-      ["unless it is over", textOf([...same, ...at({ 3: key("same", resolved) })])],
+      ["unless it is over", textOf([...at({ 3: key("same", resolved) }), ...same])],
       [
         "after quiet hours, as firing only what is not over, and of the rest how long it lasted",
         textOf(afterQuiet, { ...quiet, quietHours: { from: "22:00", to: "07:00" } }),
       ],
-      ["after quiet hours, that nothing fires", textOf(afterQuiet.slice(0, 2), quiet)],
+      ["after quiet hours, that nothing fires", textOf(afterQuiet.slice(2), quiet)],
       ["after quiet hours, the worst of all, and of each key the latest", textOf(night, quiet)],
       [
         "the worst of one key",
@@ -137,12 +140,12 @@ describe("a digest", () => {
           quiet,
         ),
       ],
-      ["no worst where something as bad fires", textOf([...night, ...at({ 60: of("c", critical) })], quiet)],
+      ["no worst where something as bad fires", textOf([...at({ 60: of("c", critical) }), ...night], quiet)],
       ["what was critical though it is over", textOf([...many(80, () => warning, 10), ...margin])],
       ["and not in place of one that still fires", textOf([...many(80, () => critical, 10), ...margin])],
       [
         "how long it lasted from the last time that it fired anew",
-        textOf(fromFiring.map((status, index) => makeOne(index * 60, key("a", { status })))),
+        textOf(fromFiring.map((status, index) => makeOne(index * 60, key("a", { status }))).reverse()),
       ],
       ["since when, why, and how late", textOf(twice, { reason: "outage", late: late("Telegram did not answer") })],
       // On a locked phone.
@@ -178,6 +181,11 @@ describe("a digest", () => {
         textOf(at({ 1: { title: `a\n• ✅ all is well\u2028${"long ".repeat(60)}`, value: "1\n2" } })),
       ],
     ]));
+
+  it("shows a beginning that was stored behind its end as over", () => {
+    const [begun, over] = at({ 1: key("same", resolved), 2: key("same", warning) }) as [Alert, Alert];
+    expect(linesOf(textOf([over, begun]))).toEqual(["• Alert 1 ×2 · over at once"]);
+  });
 
   it("is resolved only when everything in it is", () => {
     const context: DigestContext = { now: receivedAt, reason: "burst", possibleRepeat: false };

@@ -175,7 +175,7 @@ describe("golden messages", () => {
       quietHours,
       possibleRepeat: false,
     } as const;
-    await expectGolden("digest-quiet", rendering.composeDigest(alerts, context));
+    await expectGolden("digest-quiet", rendering.composeDigest(alerts.toReversed(), context));
   });
 
   it("renders hostile text as text", async () => {
@@ -218,10 +218,10 @@ describe("golden messages", () => {
 
   it("renders a thousand alerts in one digest, and a backlog after an outage", async () => {
     const burst = { now: receivedAt + 2 * minuteMs, reason: "burst", possibleRepeat: false } as const;
-    await expectGolden("digest-thousand", rendering.composeDigest(makeMany(1000), burst));
+    await expectGolden("digest-thousand", rendering.composeDigest(makeMany(1000).toReversed(), burst));
     const late = { byMs: 185 * minuteMs, why: "Telegram could not be reached" };
     const outage = { now: receivedAt + 185 * minuteMs, reason: "outage", possibleRepeat: true, late } as const;
-    await expectGolden("digest-outage", rendering.composeDigest(makeMany(5), outage));
+    await expectGolden("digest-outage", rendering.composeDigest(makeMany(5).toReversed(), outage));
   });
 });
 
