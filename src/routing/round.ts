@@ -244,8 +244,8 @@ export class Round {
 }
 
 function isGivenUp({ alerts, body, contentType }: UnroutedRequest): boolean {
-  const most = isOrdinary(body, contentType) ? mostEndsOfOrdinary : mostEnds;
-  return alerts.some(({ failures }) => failures >= most);
+  const hasFailed = (times: number) => alerts.some(({ failures }) => failures >= times);
+  return hasFailed(mostEndsOfOrdinary) || (hasFailed(mostEnds) && !isOrdinary(body, contentType));
 }
 
 function failAgain(request: UnroutedRequest): Failed[] {
