@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { threadId } from "node:worker_threads";
 import { serveReading } from "../../dist/intake/thread/protocol.js";
 import { translateRequest } from "../../dist/intake/translate.js";
@@ -9,6 +10,8 @@ serveReading({ translate });
 function translate({ body, contentType }) {
   const text = Buffer.from(body).toString();
   if (text.includes("please hang")) for (;;);
+  const [, file] = /^please wait for (.+)/.exec(text) ?? [];
+  while (file !== undefined && !existsSync(file));
   if (text.includes("please sleep")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (text.includes("please stand still")) standStill();
   if (text.includes("please throw")) throw new Error("the reader has a bug");

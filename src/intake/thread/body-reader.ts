@@ -157,8 +157,11 @@ class Thread {
       if (message.kind === "answer") this.#onAnswer(message.reading);
       else this.#endStart(undefined);
     });
-    for (const event of ["error", "messageerror"] as const)
-      this.#worker.on(event, (error: Error) => void this.end(describeEnd(error, maxHeapMb)));
+    this.#worker.on("messageerror", (error: Error) => void this.end(describeEnd(error, maxHeapMb)));
+    // An error may overtake answers. An exit, which follows it, does not.
+    this.#worker.on("error", (error: Error) => {
+      this.#ended ??= describeEnd(error, maxHeapMb);
+    });
     this.#worker.on("exit", () => void this.end("the thread that reads ended"));
   }
 
@@ -190,6 +193,8 @@ class Thread {
     const watch = this.#watch(bodies, readings);
     const reason = await ended;
     clearInterval(watch);
+    // A thread that is being ended may still answer: its bodies are read again.
+    this.#onAnswer = () => {};
     return { readings, reason };
   }
 
@@ -198,11 +203,13 @@ class Thread {
     const lookEveryMs = this.#limitMs / 4;
     const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place]?.body.length ?? 0) / mebibyte);
     const isOver = createReadingTime({ lookEveryMs, limitOf });
-    return setInterval(() => {
+    const look = () => {
       const place = readings.length;
       if (isOver({ place, now: performance.now(), cpuMs: usedCpuMs() }))
         void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
-    }, lookEveryMs);
+    };
+    // After a pause of this process timers come before the answers that have arrived, immediates behind them.
+    return setInterval(() => setImmediate(look), lookEveryMs);
   }
 }
 
