@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { outputsInput } from "./accounts.ts";
 import { parseDuration } from "../../src/ground/time/duration.ts";
+import { outputsInput } from "./accounts.ts";
 import { metricNames, unitOfMetric } from "./alarm.ts";
 import { addReads, listParameter, readBody, refuse, requiredParameter, type SandboxEnv } from "./answers.ts";
 import type { Metric } from "./catalogue.ts";

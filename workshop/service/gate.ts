@@ -22,19 +22,20 @@ async function applyFaults(
   route: string,
 ): Promise<Response | undefined> {
   const delay = takeFault(faults, route, "delay");
-  const isCut = delay !== undefined && !(await timeline.waitUntil(settings.now() + (delay.delayMs ?? 0)));
+  const isCut = delay !== undefined && !(await timeline.waitUntil(settings.now() + delay.delayMs));
   if (isCut || takeFault(faults, route, "reset") !== undefined) return cutOff(context);
   const fault = takeFault(faults, route, "html", "broken-json", "status", "rate-limit");
-  const { status = 502, message = "Asked for by a fault", retryAfterSeconds = 2 } = fault ?? {};
   switch (fault?.kind) {
-    case "html":
+    case "html": {
+      const { status } = fault;
       return context.html(`<!doctype html><title>${status}</title><h1>${status} from the gateway</h1>`, status as 502);
+    }
     case "broken-json":
       return context.body('{"data":{"id":"brok', 200, { "content-type": "application/json" });
     case "status":
-      return refuse(status, message);
+      return refuse(fault.status, fault.message ?? "Asked for by a fault");
     case "rate-limit":
-      return refuseTooMany(retryAfterSeconds * 1000);
+      return refuseTooMany(fault.retryAfterSeconds * 1000);
     default:
       return undefined;
   }

@@ -22,7 +22,7 @@ const saveEveryMs = 1000;
 
 /**
  * Alerting is under `/alerting`, pricing under `/pricing`, control under `/_sandbox`. Throws `AppError` "usage" for a
- * senseless option or a taken port, "failed" for an unreadable state file, "store_unavailable".
+ * senseless key or a taken port, "failed" for an unreadable state file, "store_unavailable".
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);

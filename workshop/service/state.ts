@@ -5,7 +5,6 @@ import { AppError } from "../../src/core/errors.ts";
 import { makePrivateFolder } from "../../src/ground/files/private-folder.ts";
 import { replaceFile } from "../../src/ground/files/replace-file.ts";
 import { errorMessage } from "../../src/ground/text/error-text.ts";
-import { readJson } from "../../src/ground/text/read-json.ts";
 import { notificationShapes } from "./options.ts";
 
 /** All else follows from the seed. Instants are epoch milliseconds. */
@@ -118,7 +117,7 @@ export class StateFile {
   async read(): Promise<SandboxState | undefined> {
     if (this.folder === undefined) return undefined;
     try {
-      const parsed = stateSchema.safeParse(readJson(await readFile(this.#path, "utf8")));
+      const parsed = stateSchema.safeParse(JSON.parse(await readFile(this.#path, "utf8")));
       if (parsed.success) return parsed.data;
       const { path = [], message = "" } = parsed.error.issues[0] ?? {};
       throw new Error(`it is no state of a sandbox (${z.core.toDotPath(path) || "all of it"}: ${message})`);
