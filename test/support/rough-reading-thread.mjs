@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { threadId } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import { serveReading } from "../../dist/intake/thread/protocol.js";
 import { translateRequest } from "../../dist/intake/translate.js";
 
@@ -10,12 +9,15 @@ serveReading({ translate });
 function translate({ body, contentType }) {
   const text = Buffer.from(body).toString();
   if (text.includes("please hang")) for (;;);
-  const [, file] = /^please wait for (.+)/.exec(text) ?? [];
-  while (file !== undefined && !existsSync(file));
   if (text.includes("please sleep")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (text.includes("please stand still")) standStill();
   if (text.includes("please throw")) throw new Error("the reader has a bug");
   if (text.includes("please crash")) process.exit(1);
+  if (text.includes("please vanish")) {
+    // As if the answer were too large to be sent.
+    Atomics.store(new Int32Array(workerData.progress), 0, -1);
+    process.exit(1);
+  }
   if (text.includes("please kill")) process.kill(process.pid, "SIGKILL");
   if (text.includes("please eat")) for (const eaten = []; ; ) eaten.push(new Array(10_000).fill(0.5));
   return translateRequest(text === "which thread" ? Buffer.from(`thread ${threadId}`) : body, contentType);

@@ -2,7 +2,14 @@ import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { TranslatorOptions } from "../translator.ts";
-import { type FromReadingThread, fromWire, packOrder, type WireReading } from "./protocol.ts";
+import {
+  answering,
+  type FromReadingThread,
+  fromWire,
+  packOrder,
+  type ReadingThreadData,
+  type WireReading,
+} from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
 /** Default: no mapping, no sources, no shapes. */
@@ -20,7 +27,7 @@ export interface BodyReaderOptions extends Partial<TranslatorOptions> {
 }
 
 const mebibyte = 1024 * 1024;
-/** Bodies that the thread gets at once, unless one is larger. */
+/** Bodies that the thread gets at once, unless one is larger. It holds their results until it answers. */
 const maxOrderBytes = 256 * 1024;
 /** A thread that has not reported by then never will. */
 const startLimitMs = 30_000;
@@ -30,8 +37,9 @@ const maxForgotten = 100;
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
 /**
- * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and answers each. When a
- * body takes too long, or the thread dies of it, the body is `unreadable`, and a new thread reads the rest.
+ * Reads bodies in a thread that can be ended. The thread gets one order of bodies at a time, and notes in shared memory
+ * which body it reads. When that body takes too long, or the thread dies, the body is `unreadable`, and a new thread
+ * reads the rest. If the body is unknown, each is read alone.
  */
 export class ReadingThread implements BodyReader {
   readonly #forgotten = new Set<string>();
@@ -99,12 +107,22 @@ export class ReadingThread implements BodyReader {
     this.#problem = problem;
     if (problem !== undefined)
       return bodies.map(() => ({ kind: "not_read", reason: `no thread for reading can be started: ${problem}` }));
-    const { readings, reason } = await thread.read(bodies, this.#forgotten);
-    if (reason !== undefined) {
-      const rest = await this.#readOrder(bodies.slice(readings.length + 1), call);
-      return [...readings, { kind: "unreadable", reason }, ...rest];
+    const end = await thread.read(bodies, this.#forgotten);
+    if ("readings" in end) {
+      this.#resting = setTimeout(() => void this.#rest(), this.options.restAfterMs ?? 30_000).unref();
+      return end.readings;
     }
-    this.#resting = setTimeout(() => void this.#rest(), this.options.restAfterMs ?? 30_000).unref();
+    const { reason, at } = end;
+    if (bodies.length === 1) return [{ kind: "unreadable", reason }];
+    if (at === undefined) return this.#readEachAlone(bodies, call);
+    const before = await this.#readOrder(bodies.slice(0, at), call);
+    const behind = await this.#readOrder(bodies.slice(at + 1), call);
+    return [...before, { kind: "unreadable", reason }, ...behind];
+  }
+
+  async #readEachAlone(bodies: StoredBody[], call: { isOver: boolean }): Promise<BodyReading[]> {
+    const readings: BodyReading[] = [];
+    for (const body of bodies) readings.push(...(await this.#readOrder([body], call)));
     return readings;
   }
 
@@ -117,28 +135,26 @@ export class ReadingThread implements BodyReader {
   }
 }
 
-interface End {
-  /** One for each of the first bodies, in order. */
-  readings: BodyReading[];
-  /** Why the thread ended while it read the next body. Absent: all were read. */
-  reason?: string;
-}
+type End =
+  | { readings: BodyReading[] }
+  | { reason: string /** The body that was being read. Undefined: unknown. */; at?: number };
 
 class Thread {
   /** Why the thread could not start. Never rejects. */
   readonly started: Promise<string | undefined>;
   readonly #worker: Worker;
+  readonly #progress = new Int32Array(new SharedArrayBuffer(4));
   readonly #limitMs: number;
   #endStart: (problem: string | undefined) => void = () => {};
-  #onAnswer: (reading: string) => void = () => {};
-  #endOrder: (reason: string) => void = () => {};
+  #endOrder: (end: { answer: string } | { reason: string }) => void = () => {};
   #ended: string | undefined;
 
   constructor(options: BodyReaderOptions) {
     const { entry = new URL("./thread.js", import.meta.url), maxBodyBytes = mebibyte, sources = [] } = options;
     const { maxHeapMb = 192 + 64 * Math.ceil(maxBodyBytes / mebibyte), mapping, readsShapes = false } = options;
     this.#limitMs = options.limitMs ?? 1_000;
-    const workerData: TranslatorOptions = {
+    const workerData: ReadingThreadData = {
+      progress: this.#progress.buffer,
       mapping,
       // Other members of a source may not be cloneable, and must not reach the thread.
       sources: sources.map(({ name, mapping: own }) => ({ name, mapping: own })),
@@ -154,14 +170,11 @@ class Thread {
       };
     });
     this.#worker.on("message", (message: FromReadingThread) => {
-      if (message.kind === "answer") this.#onAnswer(message.reading);
+      if (message.kind === "answer") this.#endOrder({ answer: message.readings });
       else this.#endStart(undefined);
     });
-    this.#worker.on("messageerror", (error: Error) => void this.end(describeEnd(error, maxHeapMb)));
-    // An error may overtake answers. An exit, which follows it, does not.
-    this.#worker.on("error", (error: Error) => {
-      this.#ended ??= describeEnd(error, maxHeapMb);
-    });
+    for (const event of ["error", "messageerror"] as const)
+      this.#worker.on(event, (error: Error) => void this.end(describeEnd(error, maxHeapMb)));
     this.#worker.on("exit", () => void this.end("the thread that reads ended"));
   }
 
@@ -172,44 +185,40 @@ class Thread {
   async end(reason: string): Promise<void> {
     this.#ended ??= reason;
     this.#endStart(this.#ended);
-    this.#endOrder(this.#ended);
+    this.#endOrder({ reason: this.#ended });
     await this.#worker.terminate();
   }
 
   /** @param forgotten ids of shapes to describe again. The set is emptied */
   async read(bodies: StoredBody[], forgotten: Set<string>): Promise<End> {
-    const readings: BodyReading[] = [];
-    const ended = new Promise<string | undefined>((resolve) => {
+    Atomics.store(this.#progress, 0, 0);
+    const ended = new Promise<{ answer: string } | { reason: string }>((resolve) => {
       this.#endOrder = resolve;
-      this.#onAnswer = (reading) => {
-        readings.push(toReading(bodies[readings.length] as StoredBody, JSON.parse(reading) as WireReading));
-        if (readings.length === bodies.length) resolve(undefined);
-      };
-      if (this.#ended !== undefined) resolve(this.#ended);
+      if (this.#ended !== undefined) resolve({ reason: this.#ended });
     });
-    const order = packOrder(bodies, [...forgotten]);
+    const packed = packOrder(bodies, [...forgotten]);
     forgotten.clear();
-    this.#worker.postMessage(order, [order.bytes.buffer]);
-    const watch = this.#watch(bodies, readings);
-    const reason = await ended;
+    this.#worker.postMessage(packed, [packed.bytes.buffer]);
+    const watch = this.#watch(bodies);
+    const end = await ended;
     clearInterval(watch);
-    // A thread that is being ended may still answer: its bodies are read again.
-    this.#onAnswer = () => {};
-    return { readings, reason };
+    const place = Atomics.load(this.#progress, 0);
+    if ("reason" in end) return { reason: end.reason, at: place > 0 ? place - 1 : undefined };
+    const readings = JSON.parse(end.answer) as WireReading[];
+    return { readings: bodies.map((body, index) => toReading(body, readings[index] as WireReading)) };
   }
 
   /** Looks four times within the limit. */
-  #watch(bodies: StoredBody[], readings: BodyReading[]): NodeJS.Timeout {
+  #watch(bodies: StoredBody[]): NodeJS.Timeout {
     const lookEveryMs = this.#limitMs / 4;
-    const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place]?.body.length ?? 0) / mebibyte);
-    const isOver = createReadingTime({ lookEveryMs, limitOf });
-    const look = () => {
-      const place = readings.length;
-      if (isOver({ place, now: performance.now(), cpuMs: usedCpuMs() }))
-        void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
-    };
-    // After a pause of this process timers come before the answers that have arrived, immediates behind them.
-    return setInterval(() => setImmediate(look), lookEveryMs);
+    const limitOf = (place: number) => this.#limitMs * (1 + (bodies[place - 1]?.body.length ?? 0) / mebibyte);
+    const look = () => ({ now: performance.now(), cpuMs: usedCpuMs() });
+    const isOver = createReadingTime({ lookEveryMs, limitOf, start: look() });
+    return setInterval(() => {
+      const place = Atomics.load(this.#progress, 0);
+      if (!isOver({ place, ...look() }) || place === answering) return;
+      void this.end(`reading it took longer than ${Math.round(limitOf(place) / 100) / 10} s`);
+    }, lookEveryMs);
   }
 }
 

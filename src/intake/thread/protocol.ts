@@ -1,14 +1,24 @@
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import type { AlertFacts, Translation } from "../../core/alert.ts";
 import type { Json } from "../../core/json.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { readPayloads } from "../read-payloads.ts";
-import type { Translator } from "../translator.ts";
+import type { Translator, TranslatorOptions } from "../translator.ts";
+
+export interface ReadingThreadData extends TranslatorOptions {
+  /** One shared 32-bit integer: the place of the body that is being read, from 1. 0 before, `answering` after the last. */
+  progress: SharedArrayBuffer;
+}
+
+export const answering = -1;
 
 /** Bodies in one buffer. Cloning a window on a block would copy the whole block. */
 interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
-  bodies: (Omit<StoredBody, "body"> & { length: number })[];
+  lengths: number[];
+  contentTypes: (string | undefined)[];
+  /** The source of each body. Absent: all came by the account's hook. */
+  sources?: (string | undefined)[];
   /** Ids of shapes to describe again. */
   forgotten: string[];
 }
@@ -16,18 +26,21 @@ interface ReadingOrder {
 /** The translations of one body without payloads: the body has them. */
 export type WireReading = { read: Omit<Translation, "payload">[]; hasPayloads: boolean } | { problem: string };
 
-/** `reading`: as JSON. Cloning the facts costs twice as much. */
-export type FromReadingThread = { kind: "ready" } | { kind: "answer"; reading: string };
+/** `readings`: of one order, as JSON. Cloning the facts costs twice as much. */
+export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
-export function packOrder(stored: StoredBody[], forgotten: string[]): ReadingOrder {
-  const bodies = stored.map(({ body, contentType, source }) => ({ length: body.length, contentType, source }));
-  const bytes = new Uint8Array(bodies.reduce((sum, { length }) => sum + length, 0));
+export function packOrder(bodies: StoredBody[], forgotten: string[]): ReadingOrder {
+  const lengths = bodies.map(({ body }) => body.length);
+  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
-  for (const { body } of stored) {
+  for (const { body } of bodies) {
     bytes.set(body, at);
     at += body.length;
   }
-  return { bytes, bodies, forgotten };
+  const contentTypes = bodies.map(({ contentType }) => contentType);
+  const order: ReadingOrder = { bytes, lengths, contentTypes, forgotten };
+  if (bodies.some(({ source }) => source !== undefined)) order.sources = bodies.map(({ source }) => source);
+  return order;
 }
 
 function toWire(translations: Translation[]): WireReading {
@@ -80,14 +93,16 @@ class TranslationOfBody implements Translation {
   }
 }
 
-/** The thread's side. */
+/** The thread's side: reads orders, and notes the place of the body in shared memory. */
 export function serveReading(
   translator: Pick<Translator, "translate"> & Partial<Pick<Translator, "forgetShapes">>,
 ): void {
   const port = parentPort;
   if (port === null) throw new Error("this file is the entry of a thread");
+  const progress = new Int32Array((workerData as ReadingThreadData).progress);
   const say = (message: FromReadingThread) => port.postMessage(message);
 
+  /** Written at once, so that only text is kept until the order is done. */
   function read(body: StoredBody): string {
     try {
       return JSON.stringify(toWire(translator.translate(body)));
@@ -96,13 +111,18 @@ export function serveReading(
     }
   }
 
-  port.on("message", ({ bytes, bodies, forgotten }: ReadingOrder) => {
+  port.on("message", ({ bytes, lengths, contentTypes, sources, forgotten }: ReadingOrder) => {
     if (forgotten.length > 0) translator.forgetShapes?.(forgotten);
-    let at = 0;
-    for (const { length, ...about } of bodies) {
-      say({ kind: "answer", reading: read({ ...about, body: bytes.subarray(at, at + length) }) });
-      at += length;
-    }
+    let end = 0;
+    const readings = lengths.map((length, index) => {
+      Atomics.store(progress, 0, index + 1);
+      const start = end;
+      end += length;
+      const contentType = contentTypes[index];
+      return read({ body: bytes.subarray(start, end), contentType, source: sources?.[index] });
+    });
+    Atomics.store(progress, 0, answering);
+    say({ kind: "answer", readings: `[${readings.join(",")}]` });
   });
   say({ kind: "ready" });
 }

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
-import { Translator, type TranslatorOptions } from "../translator.ts";
-import { serveReading } from "./protocol.ts";
+import { Translator } from "../translator.ts";
+import { type ReadingThreadData, serveReading } from "./protocol.ts";
 
 /** Entry of the thread that reads bodies. It loads only the translator. */
-serveReading(new Translator(workerData as TranslatorOptions));
+serveReading(new Translator(workerData as ReadingThreadData));

@@ -6,7 +6,7 @@ const limitMs = 1_000;
 /** Looks at a body every 250 ms for as long as it may go on; each look finds what has been done since the last. */
 function watch({ limitOf = () => limitMs }: { limitOf?: (place: number) => number } = {}) {
   const at = { now: 5_000, cpuMs: 70_000 };
-  const isOver = createReadingTime({ lookEveryMs: 250, limitOf });
+  const isOver = createReadingTime({ lookEveryMs: 250, limitOf, start: at });
   return (passedMs: number, cpuMs: number, place = 1) => {
     at.now += passedMs;
     at.cpuMs += cpuMs;
