@@ -82,8 +82,10 @@ it("the board shows hostile text as text, everywhere", async () => {
 
 it("the board breaks what comes next for a person, not for another site, and shows how it was answered", async () => {
   const fault = { app: "telegram", place: chatId, words: "asks to wait 5 seconds (429)" };
-  const post = { method: "POST", redirect: "manual", body: new URLSearchParams(fault) } as const;
-  const submit = (origin: string) => fetch(`${world.board.url}/faults`, { ...post, headers: { origin } });
+  const submit = (origin: string, fields: Record<string, string> = fault) =>
+    fetch(`${world.board.url}/faults`, {
+      ...{ method: "POST", headers: { origin }, redirect: "manual", body: new URLSearchParams(fields) },
+    });
   expect((await submit("https://elsewhere.example")).status).toBe(403);
   expect(world.chat.faults.pending()).toEqual([]);
   expect((await submit(world.board.url)).status).toBe(303);
@@ -91,4 +93,14 @@ it("the board breaks what comes next for a person, not for another site, and sho
   expect(await page("app=telegram")).toContain("Waiting: asks to wait 5 seconds (429)");
   await send({ text: "x" });
   expect(await page("app=telegram")).toContain("Too Many Requests: retry after 5");
+
+  const lost = { app: "mail", place: "ops@example.com", words: "takes the mail and loses the answer" };
+  await submit(world.board.url, lost);
+  expect(world.mailbox.faults.pending()).toEqual([
+    { stage: "mail", kind: "drop", delivered: true, mailbox: "ops@example.com" },
+  ]);
+  await submit(world.board.url, { ...lost, clear: "yes" });
+  expect(world.mailbox.faults.pending()).toEqual([]);
+  await submit(world.board.url, { app: "slack", place: "slack", words: "says that the webhook or topic is gone" });
+  expect(await post(world.apps.slackUrl, { text: "a" })).toBe("no_service");
 });

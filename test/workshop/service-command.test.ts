@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { sandbox } from "../../src/cli/workshop.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startReceiver } from "./service-fixture.ts";
 
 /** Runs the command until `use` is done with it, on a free port. */
 async function run(
@@ -50,4 +51,16 @@ test("tocsin sandbox keeps its key in --data", async () => {
   await run(["--data", folder], note);
   expect(keys[0]).toMatch(/^sandbox-/);
   expect(keys[1]).toBe(keys[0]);
+});
+
+test("tocsin sandbox fires the storm as soon as there is an output", async () => {
+  const receiver = await startReceiver();
+  await run(["--storm", "25"], async ({ alertingUrl, apiKey }) => {
+    await fetch(`${alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: apiKey },
+      body: JSON.stringify({ webhookUrl: receiver.url }),
+    });
+    await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(25);
+  });
 });

@@ -6,9 +6,12 @@ import type { ServiceSandboxOptions } from "../../workshop/service/service.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
+/** 21 November 2025, 12:00:00 UTC. */
+export const startAt = Date.UTC(2025, 10, 21, 12);
+
 /** A sandbox whose time stands still until it is moved. Small unless a test asks for more. */
 export async function startSandbox(options: Partial<ServiceSandboxOptions> & { at?: number } = {}) {
-  const { at = Date.UTC(2025, 10, 21, 12), ...rest } = options;
+  const { at = startAt, ...rest } = options;
   let time = at;
   let drawn = 0;
   const sandbox = await createServiceSandbox({
@@ -74,3 +77,5 @@ export async function startReceiver(
   });
   return { url: (await listenOnLoopback(server)).url, received };
 }
+
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
