@@ -1,6 +1,6 @@
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 
 /** The common parts of the stand-ins: a server on this machine, changes that others wait for, and queued faults. */
 

@@ -38,10 +38,10 @@ test("alerts of the market fires when a condition begins to hold and resolves wh
   const fixture = await start();
   const { sandbox, advance } = fixture;
   const receiver = await startReceiver();
-  await sandbox.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
+  sandbox.accounts.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
   const account = sandbox.describe().accounts[1];
   const metricKey = await anyMetricKey(fixture);
-  await sandbox.subscribe({
+  sandbox.accounts.subscribe({
     accountId: account?.id,
     metricKey,
     condition: { kind: "change_percent", percent: 40, windowMs: 60_000 },
@@ -79,7 +79,7 @@ describe("notifications", () => {
 
   test("says of a manual alert what turned: the value crossed the threshold, and back", async () => {
     const { sandbox } = await start();
-    const firing = sandbox.storm(40);
+    const firing = sandbox.alarm.storm(40);
     const resolved = Array.from({ length: 40 }, () => sandbox.fire({ status: "resolved" }));
     for (const { condition, status, value, threshold, previousValue } of [...firing, ...resolved]) {
       const holds = (of: number) => (condition === "above" ? of > threshold : of < threshold);
@@ -127,9 +127,9 @@ describe("notifications", () => {
     const hanging = await startReceiver(() => undefined);
     const healthy = await startReceiver();
     await fixture.setOutputs({ webhookUrl: hanging.url });
-    const { id } = await sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
+    const { id } = sandbox.accounts.createAccount({ accountName: "Other", key: "key-of-other" });
     await fixture.setOutputs({ webhookUrl: healthy.url }, "key-of-other");
-    sandbox.storm(10);
+    sandbox.alarm.storm(10);
     await expect.poll(() => hanging.received.length).toBeGreaterThan(0);
     const event = sandbox.fire({ accountId: id });
     fixture.advance(1000);
