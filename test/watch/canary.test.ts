@@ -1,15 +1,18 @@
 import { createServer } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { CanaryView } from "../../src/contract/operations.ts";
 import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { formatDuration } from "../../src/ground/time/time-format.ts";
 import { Canary } from "../../src/watch/canary.ts";
-import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { writeTime } from "../support/test-clock.ts";
 import { type FakeAnswer, startFakeService } from "../upstream/fake-service.ts";
-import { hour, minute, second, startWatchWorld, type WatchWorld } from "./watch-world.ts";
+import { tellWatches, type WatchScene, type WatchStep } from "./tell-watch.ts";
+import { hour, minute, muting, second, startWatchWorld, type WatchWorld } from "./watch-world.ts";
 
 const secret = "canary-hook-secret-0001";
 
@@ -62,13 +65,8 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
   );
   const { clock } = world;
   const view = () => world.watch.view();
-  return {
-    ...world,
-    world,
-    way,
-    seen,
-    events,
-    view,
+  return Object.assign(world, {
+    ...{ way, seen, events, view },
     /** Moves the clock to the next canary and waits until it is on record what became of it. After how long it was sent. */
     async fly() {
       const { lastAt: before, nextAt } = view();
@@ -84,51 +82,59 @@ async function open({ schedule = { kind: "every", everyMs: hour }, startsAt, ...
       await clock.settle();
       return afterMs;
     },
-  };
+  });
 }
+
+type World = Awaited<ReturnType<typeof open>>;
+type Step = WatchStep<World>;
+
+const timeZone = "Europe/Zurich";
+const ofDay = { weekday: "short", hour: "2-digit", minute: "2-digit", timeZoneName: "shortOffset" } as const;
+const wallClock = new Intl.DateTimeFormat("en-GB", { timeZone, ...ofDay });
+/** The next one is sent. */
+const flies: Step = async (canary) =>
+  `sent after ${formatDuration(await canary.fly())}: ${wallClock.format(canary.view().lastAt)}`;
+const fly = (count: number): Step[] => Array.from({ length: count }, () => flies);
+const becomes =
+  (change: Partial<World["way"]>): Step =>
+  ({ way }) =>
+    void Object.assign(way, change);
+const restarts =
+  (afterMs = 0): Step =>
+  ({ restart }) =>
+    restart(afterMs);
+
+const tellCanaries = tellWatches<World, Options>(open, ({ view }, start) => {
+  const { state, stage, detail, nextAt, lastOkAt } = view();
+  const arrived = lastOkAt && `arrived at ${writeTime(lastOkAt - start)}`;
+  return [state, stage, detail, arrived, `next at ${writeTime(nextAt - start)}`].filter(Boolean).join(", ");
+});
+const at = (...times: string[]) => ({ kind: "at", timeZone, times }) as const;
 
 const answering = (status: number, text = "", headers = {}): FakeAnswer => ({ status, text, headers });
 const refuse = answering(502, "<html>Bad gateway</html>");
+const refusesOnce: Step = ({ way }) => {
+  way.serve = () => {
+    way.serve = undefined;
+    return refuse;
+  };
+};
 
 describe("the times of canaries", () => {
-  const timeZone = "Europe/Zurich";
-  const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "shortOffset" } as const;
-  const format = new Intl.DateTimeFormat("en-GB", { timeZone, weekday: "short", ...clock });
-
-  /** Of the next few, on the wall clock of that zone. */
-  async function sentAt(at: { times: string[]; days?: number[] }, startsAt: number, count: number): Promise<string[]> {
-    const canary = await open({ schedule: { kind: "at", timeZone, ...at }, startsAt });
-    const sent: string[] = [];
-    while (sent.length < count) {
-      await canary.fly();
-      sent.push(format.format(canary.view().lastAt));
-    }
-    return sent;
-  }
-
-  it("are those of the wall clock, on the days that are named, behind one at the start", async () => {
-    // A Friday afternoon.
-    const at = await sentAt({ times: ["07:30", "19:30"], days: [1, 2, 3, 4, 5] }, Date.UTC(2026, 10, 20, 15), 4);
-    expect(at).toEqual(["Fri, 16:01 GMT+1", "Fri, 19:30 GMT+1", "Mon, 07:30 GMT+1", "Mon, 19:30 GMT+1"]);
-  });
-
-  it("come once on the days on which clocks change", async () => {
-    const night = { times: ["02:30"] };
-    const spring = ["Sat, 01:01 GMT+1", "Sat, 02:30 GMT+1", "Sun, 03:00 GMT+2", "Mon, 02:30 GMT+2"];
-    expect(await sentAt(night, Date.UTC(2026, 2, 28), 4)).toEqual(spring);
-    const autumn = ["Sat, 12:01 GMT+2", "Sun, 02:30 GMT+2", "Mon, 02:30 GMT+1"];
-    expect(await sentAt(night, Date.UTC(2026, 9, 24, 10), 3)).toEqual(autumn);
-  });
-
-  it("are kept to over a restart: what was missed is sent at the start, what was not is not", async () => {
-    const schedule = { kind: "at" as const, times: ["13:00"], timeZone: "UTC" };
-    const canary = await open({ schedule, startsAt: Date.UTC(2026, 10, 21, 12) });
-    await canary.fly();
-    await canary.restart();
-    expect(await canary.fly()).toBe(59 * minute);
-    await canary.restart(25 * hour);
-    expect(await canary.fly()).toBe(minute);
-  });
+  tellCanaries([
+    [
+      "are those of the wall clock, on the days that are named, behind one at the start",
+      fly(4),
+      { schedule: { ...at("07:30", "19:30"), days: [1, 2, 3, 4, 5] }, startsAt: Date.UTC(2026, 10, 20, 15) },
+    ],
+    ["come once on the day of spring", fly(4), { schedule: at("02:30"), startsAt: Date.UTC(2026, 2, 28) }],
+    ["come once on the day of autumn", fly(3), { schedule: at("02:30"), startsAt: Date.UTC(2026, 9, 24, 10) }],
+    [
+      "are kept to over a restart: what was missed is sent at the start, what was not is not",
+      [flies, restarts(), flies, restarts(25 * hour), flies],
+      { schedule: { ...at("13:00"), timeZone: "UTC" }, startsAt: Date.UTC(2026, 10, 21, 12) },
+    ],
+  ]);
 
   it("are counted anew when the clock is set back, and found when it is set forward", async () => {
     const canary = await open();
@@ -145,7 +151,6 @@ describe("the times of canaries", () => {
 describe("a canary", () => {
   it("goes the way that senders go, marked as a test, and says nothing while it comes through", async () => {
     const canary = await open();
-    expect(canary.view()).toMatchObject({ state: "waiting", nextAt: canary.clock.now() + minute });
     await canary.fly();
     await canary.fly();
     expect(canary.seen.map(({ path }) => path)).toEqual([`/hooks/${secret}`, `/hooks/${secret}`]);
@@ -157,52 +162,34 @@ describe("a canary", () => {
     expect(canary.view()).toMatchObject({ state: "works", lastOkAt: canary.clock.now() });
   });
 
-  it("is told once when two in a row fail, over a restart too, and once when one comes through again", async () => {
-    const canary = await open();
-    await canary.fly();
-    canary.way.serve = refuse;
-    await canary.fly();
-    await canary.fly();
-    await canary.restart();
-    await canary.fly();
-    expect(canary.told).toMatchObject([
-      {
-        title: "Alerts may not arrive: Tocsin does not reach itself at its public address",
-        text: "A test that it sends there every 1 h failed twice: the answer was 502, not 202. Check the proxy in front of Tocsin, and run tocsin doctor. Alerts of senders probably fail in the same way.",
-        ...{ severity: "critical", status: "firing", alertKey: "tocsin:canary" },
-        fields: [{ name: "stage", value: "answer" }],
-        link: "https://tocsin.example.com/silence",
-      },
-    ]);
-    expect(canary.view()).toMatchObject({ state: "fails", stage: "answer" });
-    canary.way.serve = undefined;
-    expect(await canary.fly()).toBe(5 * minute);
-    expect(await canary.fly()).toBe(hour);
-    expect(canary.told.slice(1).map(({ title, status }) => [title, status])).toEqual([
-      ["Tocsin reaches itself at its public address again, after 15 min", "resolved"],
-    ]);
-    expect(canary.view().state).toBe("works");
-  });
-
-  it("that is spoiled on its way is told with what was sent and what arrived, and goes to nobody", async () => {
-    const canary = await open();
-    canary.way.spoiling = "arrives cut off: 65,536 bytes sent, 32,768 arrived";
-    await canary.fly();
-    const detail = "an alert arrives cut off: 65,536 bytes sent, 32,768 arrived";
-    expect(canary.view()).toMatchObject({ state: "fails", stage: "body", detail });
-    expect(canary.seen).toEqual([]);
-    canary.way.spoiling = undefined;
-    canary.way.spoil = (body) => body.slice(0, -1);
-    await canary.fly();
-    expect(canary.view().detail).toMatch(/^it arrives cut off: \d+ bytes sent, \d+ arrived$/);
-    canary.way.spoil = (body) => body;
-    await canary.fly();
-    expect(canary.told.map(({ title }) => title)).toEqual([
-      "Alerts may lose their content on the way to Tocsin",
-      expect.stringMatching(/^Alerts arrive whole at the public address again, after \d+ min$/),
-    ]);
-    expect(canary.told[0]?.text).toContain(`failed twice: ${detail}. Let the proxy`);
-  });
+  const spoiling = "arrives cut off: 65,536 bytes sent, 32,768 arrived";
+  const unknownId = '{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}';
+  tellCanaries([
+    [
+      "is told once when two in a row fail, over a restart too, and once when one comes through again",
+      [flies, becomes({ serve: refuse }), ...fly(2), restarts(), flies, becomes({ serve: undefined }), ...fly(2)],
+    ],
+    [
+      "that is spoiled on its way is told with what was sent and what arrived, and goes to nobody",
+      [
+        ...[becomes({ spoiling }), flies, ({ seen }: World) => `${seen.length} sent`],
+        ...[becomes({ spoiling: undefined, spoil: (body) => body.slice(0, -1) }), flies],
+        ...[becomes({ spoil: (body) => body }), flies],
+      ],
+    ],
+    ["may fail once", [refusesOnce, flies]],
+    [
+      "is told to nobody while a mute matches its notice, and to all when that has ended",
+      [becomes({ serve: refuse }), muting("tocsin:canary"), flies, muting(), flies],
+    ],
+    ...Object.entries({
+      404: answering(404, "{}"),
+      503: answering(503),
+      "with a redirect": answering(301, "", { location: "http://tocsin.invalid/" }),
+      "at length": answering(202, "x".repeat(100_000)),
+      "with an unknown id": answering(202, unknownId),
+    }).map(([what, serve]): WatchScene<World, Options> => [`that is answered ${what} says so`, [flies], { serve }]),
+  ]);
 
   it("that is stored and not routed is told as that, and when it is routed again", async () => {
     const canary = await open();
@@ -220,66 +207,29 @@ describe("a canary", () => {
   it("that fails is sent again within minutes, also when that could not be put on record", async () => {
     const canary = await open({ schedule: { kind: "every", everyMs: 24 * hour }, serve: refuse });
     const { saveWatchState } = canary.scene.store;
-    canary.world.refusal = new Error("no room");
-    canary.scene.store.saveWatchState = () => Promise.reject(canary.world.refusal);
+    canary.refusal = new Error("no room");
+    canary.scene.store.saveWatchState = () => Promise.reject(canary.refusal);
     await canary.clock.advance(minute);
     while (!canary.events.includes("canary.failed")) await nextTurn();
     await canary.clock.advance(minute);
     while (!canary.events.includes("watch.failed")) await nextTurn();
-    canary.world.refusal = undefined;
+    canary.refusal = undefined;
     canary.scene.store.saveWatchState = saveWatchState;
     expect(await canary.fly()).toBe(5 * minute);
     expect(canary.told).toHaveLength(1);
     expect(await canary.fly()).toBe(5 * minute);
   });
 
-  it("may fail once", async () => {
-    const canary = await open();
-    canary.way.serve = () => {
-      canary.way.serve = undefined;
-      return refuse;
-    };
+  it.each<[CanaryView["stage"], () => Options | Promise<Options>]>([
+    ["name", () => ({ url: "http://tocsin.invalid" })],
+    ["connection", () => ({ serve: "reset" })],
+    ["connection", async () => ({ url: `http://127.0.0.1:${await findClosedPort()}` })],
+    ["tls", async () => ({ url: (await listenOnLoopback(createServer())).url.replace("http:", "https:") })],
+  ])("that fails at %s says so", async (stage, options) => {
+    const canary = await open(await options());
     await canary.fly();
-    expect(canary.events).toContain("canary.failed");
-    expect(canary.told).toEqual([]);
-    expect(canary.view().state).toBe("works");
-  });
-
-  it("is told to nobody while a mute matches its notice, and to all when that has ended", async () => {
-    const canary = await open({ serve: refuse });
-    canary.mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] }));
-    await canary.fly();
-    expect([canary.view().state, canary.told]).toEqual(["fails", []]);
-    canary.mutes.pop();
-    await canary.fly();
-    expect(canary.told).toHaveLength(1);
-  });
-
-  const redirecting = answering(301, "", { location: "http://tocsin.invalid/" });
-  const unknownId = '{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}';
-  it.each<[string, FakeAnswer | "no name", string]>([
-    ["name", "no name", "its name is not found"],
-    ["answer", answering(404, "{}"), "the answer was 404, not 202"],
-    ["answer", answering(503), "says when it cannot store"],
-    ["answer", redirecting, "the answer was 301, a redirect that senders do not follow, not 202"],
-    ["answer", answering(202, "x".repeat(100_000)), "202 without an alert's id"],
-    ["stored", answering(202, unknownId), "is not in this relay's log"],
-    ["connection", "reset", "no connection could be made, or it broke"],
-  ])("that fails at %s says so", async (stage, serve, detail) => {
-    const canary = await open(serve === "no name" ? { url: "http://tocsin.invalid" } : { serve });
-    await canary.fly();
-    expect(canary.view()).toMatchObject({ stage, detail: expect.stringContaining(detail) });
+    expect(canary.view()).toMatchObject({ stage });
     expect(canary.told).toHaveLength(1);
     expect(JSON.stringify([canary.told, canary.view()])).not.toContain(secret);
-  });
-
-  it("that finds nobody listening, or no TLS, says so", async () => {
-    const closed = await open({ url: `http://127.0.0.1:${await findClosedPort()}` });
-    await closed.fly();
-    expect(closed.view()).toMatchObject({ stage: "connection" });
-    const { url } = await listenOnLoopback(createServer());
-    const plain = await open({ url: url.replace("http:", "https:") });
-    await plain.fly();
-    expect(plain.view()).toMatchObject({ stage: "tls" });
   });
 });

@@ -1,10 +1,11 @@
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
-import type { Mute } from "../../src/core/rules.ts";
+import type { Matcher, Mute } from "../../src/core/rules.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import type { SqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
+import { mute } from "../conformance/store/common/mutes.ts";
 import { newIdAt, openScene } from "../conformance/store/scene.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
@@ -82,3 +83,11 @@ export async function startWatchWorld<W extends Duty>(...given: Parameters<typeo
   await world.start();
   return world;
 }
+
+/** A step of a scene: notices with this alert key, or of which this holds, are muted from now on. Absent: none any more. */
+export const muting =
+  (of?: string | Matcher) =>
+  ({ mutes }: { mutes: Mute[] }): void => {
+    const matcher = typeof of === "string" ? { field: "alertKey", condition: { equals: [of] } } : of;
+    mutes.splice(0, mutes.length, ...(matcher ? [mute("m", { matchers: [matcher] })] : []));
+  };
