@@ -12,6 +12,7 @@ import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
 import type { Illustrate, Illustration } from "../../src/core/ports/illustration.ts";
+import type { RelayView } from "../../src/core/ports/relays.ts";
 import type { RoutingDraft } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
@@ -241,6 +242,8 @@ export class EngineFixture {
   bootId = firstIdAt(1);
   /** The quiet hours that the engine finds at its next start. Default none. */
   quietHours: { find?: FindHold } = {};
+  /** Other relays on the same store, where a test shares it. */
+  others: Partial<RelayView>[] = [];
   /** Whether the engine hears of what its store commits. */
   hears = true;
   life = 0;

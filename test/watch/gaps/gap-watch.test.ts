@@ -1,11 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
+import { formatDuration } from "../../../src/ground/time/time-format.ts";
 import { type GapWatchDeps, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
 import { openRunningTimes } from "../../../src/watch/running-times.ts";
-import { mute } from "../../conformance/store/common/mutes.ts";
-import { createWatchWorld, hour, minute } from "../watch-world.ts";
+import { tellWatches, type WatchScene, type WatchStep, writeView } from "../tell-watch.ts";
+import { createWatchWorld, hour, minute, muting } from "../watch-world.ts";
 
 const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
 const recordEvery = 5 * minute;
@@ -13,32 +14,38 @@ const recordEvery = 5 * minute;
 /** A price that stands at 90 and goes to 110 for half an hour, every two hours; a rule at 100 tells of both turns. */
 const priceAt = (at: number): number => (at % (2 * hour) < 30 * minute ? 110 : 90);
 
+const listed = (changes: object = {}) => ({
+  subscription: { id: "sub_1", op: ">", value: 100, ...changes },
+  metric: { key },
+});
+
 interface Options {
-  subscriptions?: () => unknown[];
-  /** What a call throws instead of an answer. */
-  fails?: (call: "subscriptions" | "records") => Error | undefined;
+  subscriptions?: unknown[];
+  /** What calls throw instead of an answer. */
+  fails?: { subscriptions?: Error; records?: Error };
   /** What alerts call the metric. Default: its key. */
   word?: string;
   /** Whose account it is. Default: that of the environment. */
   source?: string;
+  /** So long it has run, and all has come. Default 0. */
+  ranMs?: number;
+  /** Before that, too. Default: a day. */
+  cameMs?: number;
 }
 
-async function open({ subscriptions, fails, word = key, source: of }: Options = {}) {
-  const calls = { subscriptions: 0, records: [] as { fromAt?: number; toAt?: number }[] };
+/** A relay behind a day of which every alert has come. */
+async function open({ word = key, source: of, ranMs = 0, cameMs = 24 * hour, ...options }: Options) {
+  const { fails, subscriptions = [listed()] } = options;
+  const calls = { subscriptions: 0, records: [] as { fromAt: number; toAt: number }[] };
   const service: MetricHistoryService = {
     async lookAtSubscriptions() {
       calls.subscriptions += 1;
-      const failure = fails?.("subscriptions");
-      if (failure !== undefined) throw failure;
-      const listed = subscriptions?.() ?? [
-        { subscription: { id: "sub_1", condition: { kind: "above", threshold: 100 } }, metric: { key } },
-      ];
-      return { entries: listed };
+      if (fails?.subscriptions) throw fails.subscriptions;
+      return { entries: given.subscriptions };
     },
     async lookAtRecords({ fromAt = 0, toAt = clock.now() }) {
       calls.records.push({ fromAt, toAt });
-      const failure = fails?.("records");
-      if (failure !== undefined) throw failure;
+      if (fails?.records) throw fails.records;
       const points = [];
       const from = Math.max(fromAt, clock.now() - 7 * 24 * hour);
       for (let at = Math.ceil(from / recordEvery) * recordEvery; at <= toAt; at += recordEvery)
@@ -46,61 +53,27 @@ async function open({ subscriptions, fails, word = key, source: of }: Options = 
       return { points, unread: 0 };
     },
   };
-  let off: Awaited<ReturnType<GapWatchDeps["readOff"]>> = { isOff: false, at: 0 };
+  const given = { subscriptions, off: { isOff: false, at: 0 } as Awaited<ReturnType<GapWatchDeps["readOff"]>> };
   const runner = await createWatchWorld(async (deps) => {
     const ran = await openRunningTimes({ store: deps.store, clock, log: silentLog });
     const { downtimes } = ran;
-    const given = { ...deps, service, downtimes, readOff: async () => off, random: () => 0.5, source: of };
-    const watch = await openGapWatch(given, { everyMs: 15 * minute });
+    const own = { ...deps, service, downtimes, readOff: async () => given.off, random: () => 0.5, source: of };
+    const watch = await openGapWatch(own, { everyMs: 15 * minute });
     const run = watch.run.bind(watch);
     return Object.assign(watch, {
       run: async (stop: AbortSignal) => void (await Promise.all([ran.run(stop), run(stop)])),
     });
   });
-  const { clock, scene, told } = runner;
-  const world = {
-    ...runner,
-    /** Of the present run. */
-    now: () => runner.watch,
-    runner,
-    told,
-    calls,
-    turnOff(isOff: boolean) {
-      off = { isOff, at: clock.now() };
-    },
-    /** No relay runs for so long; `meanwhile` is what comes then. */
-    async sleeps(ms: number, meanwhile?: (fromAt: number, toAt: number) => Promise<void>) {
-      await runner.stop();
-      const from = clock.now();
-      await clock.jump(ms);
-      await meanwhile?.(from, clock.now());
-      await runner.start();
-    },
-    verdicts: () => new Set(runner.watch.report()?.missing.map(({ verdict }) => verdict)),
-    titles: () => told.map(({ title }) => title),
+  const { clock, scene } = runner;
+  const begin = clock.now();
+  const world = Object.assign(runner, {
+    ...{ given, calls },
     /** The alert of the turn at this time, as it was received. */
     async comes(at: number, source?: string) {
-      const holds = priceAt(at) > 100;
-      await scene.route({
-        to: [],
-        source,
-        receivedAt: at + 900,
-        facts: {
-          metric: word,
-          threshold: "100",
-          value: String(priceAt(at)),
-          status: holds ? "firing" : "resolved",
-          fields: [{ name: "condition", value: "above" }],
-          occurredAt: at + 500,
-        },
-      });
-    },
-    /** Time passes, and what is due comes when it is. */
-    async live(ms: number) {
-      for (const end = clock.now() + ms; clock.now() < end; ) {
-        await clock.advance(5 * minute);
-        if (priceAt(clock.now()) !== priceAt(clock.now() - 1)) await world.comes(clock.now());
-      }
+      const facts = { metric: word, threshold: "100", value: String(priceAt(at)), occurredAt: at + 500 };
+      const status = priceAt(at) > 100 ? ("firing" as const) : ("resolved" as const);
+      const fields = [{ name: "condition", value: "above" }];
+      await scene.route({ to: [], source, receivedAt: at + 900, facts: { ...facts, status, fields } });
     },
     /** All turns of a time come. */
     async turnsCome(fromAt: number, toAt: number, source?: string) {
@@ -108,186 +81,149 @@ async function open({ subscriptions, fails, word = key, source: of }: Options = 
         if (priceAt(at) !== priceAt(at - 1)) await world.comes(at, source);
       }
     },
-  };
-  return world;
-}
-
-/** A relay that has just started, behind a day of which every alert has come; for so long all come. */
-async function openLived(options: Options = {}, forMs = 0) {
-  const world = await open(options);
-  const begin = world.clock.now();
-  await world.turnsCome(begin - 24 * hour, begin + Math.min(forMs, 1), options.source);
+  });
+  if (cameMs > 0) await world.turnsCome(begin - cameMs, begin + Math.min(ranMs, 1), of);
   await world.start();
-  await world.clock.advance(forMs);
-  await world.turnsCome(begin + 1, world.clock.now(), options.source);
-  return { ...world, begin };
-}
-
-/**
- * The look behind three hours in which no relay ran.
- * @param isRepeated the service has sent what it could not meanwhile before the relay looks. Default false.
- */
-async function lookBehindDowntime(options: Options = {}, { isRepeated = false, isMuted = false } = {}) {
-  const world = await openLived(options);
-  if (isMuted) world.mutes.push(mute("m", { matchers: [{ field: "source", condition: { equals: ["Tocsin"] } }] }));
-  await world.sleeps(3 * hour, isRepeated ? world.turnsCome : undefined);
-  await world.clock.advance(6 * minute);
+  await clock.advance(ranMs);
+  await world.turnsCome(begin + 1, clock.now(), of);
   return world;
 }
+
+type World = Awaited<ReturnType<typeof open>>;
+type Step = WatchStep<World>;
+
+const tellScenes = tellWatches<World, Options>(
+  (options = {}) => open(options),
+  ({ watch }, start) => `${watch.view().name} ${writeView(watch.view(), start)}`,
+);
+
+/** Time passes, and what is due comes when it is. */
+const live =
+  (ms: number): Step =>
+  async ({ clock, comes }) => {
+    for (const end = clock.now() + ms; clock.now() < end; ) {
+      await clock.advance(5 * minute);
+      if (priceAt(clock.now()) !== priceAt(clock.now() - 1)) await comes(clock.now());
+    }
+  };
+/** No relay runs for so long; what is due meanwhile comes by that hook, or not at all. */
+const sleeps =
+  (ms: number, hook?: "account" | (string & {})): Step =>
+  async ({ clock, stop, start, turnsCome }) => {
+    await stop();
+    await clock.jump(ms);
+    if (hook !== undefined) await turnsCome(clock.now() - ms, clock.now(), hook === "account" ? undefined : hook);
+    await start();
+  };
+/** What has been due for so long comes. */
+const comesOf =
+  (ms: number): Step =>
+  ({ clock, turnsCome }) =>
+    turnsCome(clock.now() - ms + 1, clock.now());
+const isOff =
+  (isOff: boolean): Step =>
+  ({ given, clock }) => {
+    given.off = { isOff, at: clock.now() };
+  };
+const lists =
+  (...subscriptions: unknown[]): Step =>
+  ({ given }) => {
+    given.subscriptions = subscriptions;
+  };
+/** What is missing, as the report has it, and the times in which no relay ran. */
+const reports: Step = ({ watch, clock }) => {
+  const { missing, downtimes } = watch.report() ?? { missing: [], downtimes: [] };
+  const down = downtimes.map(
+    ({ fromAt, toAt }) => `${formatDuration(toAt - fromAt)}, ${formatDuration(clock.now() - toAt)} ago`,
+  );
+  const lost = missing.map(({ verdict, status, whileDown }) => `${verdict} ${status}${whileDown ? " while down" : ""}`);
+  return `missing: ${lost.sort().join(", ") || "nothing"}; down: ${down.join(", ") || "never"}`;
+};
 
 describe("a relay that was down", () => {
-  it("looks for those of a source's account by that source's hook alone, and says whose they are", async () => {
-    const world = await openLived({ source: "rules" }, 10 * minute);
-    await world.sleeps(3 * hour, world.turnsCome);
-    await world.clock.advance(20 * minute);
-    expect(world.told.map(({ title, link }) => [title, link])).toEqual([
-      ["rules: 3 alerts probably did not arrive while Tocsin was down", "https://tocsin.example.com/gaps?source=rules"],
-    ]);
-    expect(world.now().view()).toMatchObject({
-      name: "gaps:rules",
-      verdict: "trouble",
-      troubles: [expect.stringContaining("tocsin gaps --source rules")],
-    });
-    expect(await world.scene.store.loadWatchState("gaps:rules")).toBeUndefined();
-    await world.restart();
-    await world.clock.advance(20 * minute);
-    expect(world.told).toHaveLength(1);
-  });
-
-  it("takes the same turns by another source's hook for none of the account's", async () => {
-    const world = await openLived({}, 10 * minute);
-    await world.sleeps(3 * hour, (from, to) => world.turnsCome(from, to, "second"));
-    await world.clock.advance(6 * minute);
-    expect(world.titles()).toEqual(["3 alerts probably did not arrive while Tocsin was down"]);
-  });
-
-  it("tells once of what did not come meanwhile, and over restarts not again", async () => {
-    const world = await openLived({}, 10 * minute);
-    const { begin } = world;
-    expect(world.now().view()).toMatchObject({ name: "gaps", verdict: "well" });
-    expect(world.told).toEqual([]);
-    await world.sleeps(3 * hour);
-    const back = world.clock.now();
-    await world.clock.advance(6 * minute);
-    expect(world.titles()).toEqual(["3 alerts probably did not arrive while Tocsin was down"]);
-    expect(world.told[0]?.text).toMatch(/^Likely \(1 to \d+ that it is chance\): /);
-    expect(world.told[0]?.text).toContain(
-      `${key} above 100: 21 Nov 2026, 13:55:00 UTC to 21 Nov 2026, 14:00:00 UTC, 90 → 110`,
-    );
-    expect(world.told[0]).toMatchObject({ severity: "warning", link: "https://tocsin.example.com/gaps" });
-    expect(world.now().view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 likely")] });
-    const { missing, downtimes } = world.now().report() ?? { missing: [], downtimes: [] };
-    expect(missing.map(({ verdict, status, whileDown }) => `${verdict} ${status} ${whileDown}`).sort()).toEqual([
-      "likely firing true",
-      "likely resolved true",
-      "likely resolved true",
-    ]);
-    expect(downtimes).toEqual([{ fromAt: begin + 10 * minute, toAt: back, asleep: false, restored: false }]);
-
-    for (let restart = 0; restart < 3; restart += 1) {
-      await world.restart();
-      await world.clock.advance(6 * minute);
-      await world.turnsCome(back + 1, world.clock.now());
-    }
-    // Later alerts have come: these are not on their way any more.
-    await world.clock.advance(60 * minute);
-    await world.turnsCome(back + 20 * minute, world.clock.now());
-    await world.clock.advance(20 * minute);
-    expect(world.verdicts()).toEqual(new Set(["sure"]));
-    expect(world.told).toHaveLength(1);
-    await world.stop();
-    const notices = (await world.scene.store.listAlerts({ limit: 200 })).filter(({ origin }) => origin === "notice");
-    expect(notices).toHaveLength(1);
-    // It is a notice and no alert: it is not among what the check itself looks at.
-    const facts = await world.scene.store.listFacts({ fromAt: 0, limit: 500 });
-    expect(facts.every(({ origin }) => origin === "hook")).toBe(true);
-  });
-
-  it("asks the service for what is new, once a quarter of an hour", async () => {
-    const world = await openLived();
-    await world.clock.advance(65 * minute);
-    expect(world.calls.subscriptions).toBeLessThanOrEqual(6);
-    const [first, ...later] = world.calls.records.map(({ fromAt = 0, toAt = 0 }) => toAt - fromAt);
-    expect(first).toBe(7 * 24 * hour);
-    expect(later.length).toBeGreaterThan(2);
-    expect(Math.max(...later)).toBeLessThan(90 * minute);
-  });
-
-  it("a mute that holds for the notice keeps it back for good", async () => {
-    const world = await lookBehindDowntime({}, { isMuted: true });
-    expect(world.now().report()?.missing.length).toBeGreaterThan(0);
-    expect(world.told).toEqual([]);
-    world.mutes.pop();
-    await world.clock.advance(hour);
-    expect(world.told).toEqual([]);
-  });
-
-  it("what a sender that repeats brings later is missing no more", async () => {
-    const world = await lookBehindDowntime({}, { isRepeated: true });
-    expect(world.now().report()?.missing).toEqual([]);
-    expect(world.told).toEqual([]);
-  });
+  const restartsAndLives: Step[] = ["restart", 6 * minute, comesOf(6 * minute)];
+  tellScenes([
+    [
+      "looks for those of a source's account by that source's hook alone, and says whose they are",
+      [
+        ...[sleeps(3 * hour, "account"), 20 * minute],
+        async ({ scene }) =>
+          (await scene.store.loadWatchState("gaps:rules")) ?? "nothing is kept under the view's name",
+        ...["restart" as const, 20 * minute],
+      ],
+      { source: "rules", ranMs: 10 * minute },
+    ],
+    [
+      "takes the same turns by another source's hook for none of the account's",
+      [sleeps(3 * hour, "second"), 6 * minute],
+      { ranMs: 10 * minute },
+    ],
+    [
+      "tells once of what did not come meanwhile, and over restarts not again",
+      [
+        ...[sleeps(3 * hour), 6 * minute, reports],
+        ...[...restartsAndLives, ...restartsAndLives, ...restartsAndLives],
+        // Later alerts have come: these are not on their way any more.
+        ...[60 * minute, comesOf(60 * minute), 20 * minute, reports],
+        // A notice is no alert: it is not among what the check itself looks at.
+        async ({ scene: { store } }) => [
+          (await store.listAlerts({ limit: 200 })).filter(({ origin }) => origin === "notice").length,
+          (await store.listFacts({ fromAt: 0, limit: 500 })).filter(({ origin }) => origin !== "hook"),
+        ],
+      ],
+      { ranMs: 10 * minute },
+    ],
+    [
+      "asks the service for what is new, once a quarter of an hour",
+      [
+        65 * minute,
+        ({ calls: { subscriptions, records } }) =>
+          `${subscriptions} lists, records of ${records.map(({ fromAt, toAt }) => formatDuration(toAt - fromAt)).join(", ")}`,
+      ],
+    ],
+    [
+      "keeps a notice back for good for which a mute holds",
+      [muting({ field: "source", condition: { equals: ["Tocsin"] } }), sleeps(3 * hour), 6 * minute, muting(), hour],
+    ],
+    ["misses nothing that a sender who repeats brings later", [sleeps(3 * hour, "account"), 6 * minute]],
+  ]);
 });
 
 describe("what somebody did on purpose", () => {
-  it("expects nothing while setup has the webhook turned off, then or later", async () => {
-    const world = await openLived();
-    world.turnOff(true);
-    await world.clock.advance(5 * hour);
-    expect(world.now().view()).toMatchObject({ verdict: "idle", summary: expect.stringContaining("webhook off") });
-    world.turnOff(false);
-    await world.live(4 * hour);
-    expect(world.now().report()).toMatchObject({ missing: [] });
-    expect(world.now().view()).toMatchObject({ verdict: "well" });
-    expect(world.told).toEqual([]);
-  });
-
-  it.each([
-    ["is paused for a night", { enabled: false, op: ">", value: 100 }],
-    ["has another threshold for a night", { op: ">", value: 500 }],
-  ])("a subscription that %s owes nothing of that time, over a restart too", async (_what, meanwhile) => {
-    let now: object = { op: ">", value: 100 };
-    const world = await openLived({
-      subscriptions: () => [{ subscription: { id: "sub_1", ...now }, metric: { key } }],
-    });
-    await world.clock.advance(10 * minute);
-    now = meanwhile;
-    await world.clock.advance(8 * hour);
-    now = { op: ">", value: 100 };
-    await world.live(20 * minute);
-    await world.restart();
-    await world.live(6 * hour);
-    expect(world.now().report()).toBeDefined();
-    expect(world.verdicts()).not.toContain("sure");
-    expect(world.told).toEqual([]);
-  });
-
-  it("a list that is empty for once makes no subscription new", async () => {
-    let isEmpty = false;
-    const listed = [{ subscription: { id: "sub_1", op: ">", value: 100 }, metric: { key } }];
-    const world = await openLived({ subscriptions: () => (isEmpty ? [] : listed) }, 10 * minute);
-    isEmpty = true;
-    await world.live(15 * minute);
-    isEmpty = false;
-    await world.sleeps(3 * hour);
-    await world.live(70 * minute);
-    expect(world.verdicts()).toEqual(new Set(["sure"]));
-    expect(world.told).toHaveLength(1);
-  });
-
-  it("is told once where the list's order changes and no subscription has a name", async () => {
-    let isTurned = false;
-    const world = await lookBehindDowntime({
-      subscriptions: () => {
-        const listed = [{ op: ">", value: 100, metric: { key } }, { enabled: false }, { enabled: false }];
-        return isTurned ? listed.reverse() : listed;
-      },
-    });
-    expect(world.told).toHaveLength(1);
-    isTurned = true;
-    await world.clock.advance(hour);
-    expect(world.told).toHaveLength(1);
-  });
+  tellScenes([
+    [
+      "is to turn the webhook off by setup: nothing is expected, then or later",
+      [isOff(true), 5 * hour, isOff(false), live(4 * hour), reports],
+    ],
+    ...Object.entries({
+      "is paused for a night": listed({ enabled: false }),
+      "has another threshold for a night": listed({ value: 500 }),
+    }).map(
+      ([what, meanwhile]): WatchScene<World, Options> => [
+        `is a subscription that ${what}: it owes nothing of that time, over a restart too`,
+        [
+          ...[10 * minute, lists(meanwhile), 8 * hour, lists(listed()), live(20 * minute), "restart" as const],
+          ...[live(6 * hour), reports],
+        ],
+      ],
+    ),
+    [
+      "is no list that is empty for once: no subscription is new",
+      [lists(), live(15 * minute), lists(listed()), sleeps(3 * hour), live(70 * minute), reports],
+      { ranMs: 10 * minute },
+    ],
+    [
+      "is told once where the list's order changes and no subscription has a name",
+      [
+        ...[sleeps(3 * hour), 6 * minute],
+        ({ given }) => {
+          given.subscriptions = given.subscriptions.toReversed();
+        },
+        hour,
+      ],
+      { subscriptions: [{ op: ">", value: 100, metric: { key } }, { enabled: false }, { enabled: false }] },
+    ],
+  ]);
 });
 
 describe("answers that say nothing", () => {
@@ -295,48 +231,29 @@ describe("answers that say nothing", () => {
     "upstream_bad_answer",
     "alerting: GET /subscriptions answered an HTML page, where JSON was expected",
   );
-
-  it.each<[string, Options, string]>([
-    ["an HTML page for records", { fails: (call) => (call === "records" ? refused : undefined) }, "HTML"],
+  const gone = new AppError("upstream_unreachable", "alerting: no answer within 15 s");
+  const strange = [{ a: 1 }, "x", null];
+  const noSignal: Step[] = [sleeps(3 * hour), 6 * minute, reports];
+  tellScenes([
+    ["are a page for records: it cannot tell, and alarms nobody", noSignal, { fails: { records: refused } }],
     [
-      "subscriptions of unknown members",
-      { subscriptions: () => [{ a: 1 }, "x", null], word: "price" },
-      "the key of its metric",
+      "are unknown members of subscriptions and alerts: it cannot tell",
+      noSignal,
+      { subscriptions: strange, word: "price" },
+    ],
+    ["are none: it cannot tell", noSignal, { fails: { subscriptions: gone, records: gone } }],
+    ["are of a log without an alert: it says nothing of what is missing", [6 * minute], { cameMs: 0 }],
+    ["are no subscription at all: nothing is expected", noSignal, { subscriptions: [] }],
+    // Nobody has said that the rule is still there: nothing is sure.
+    [
+      "are a page for subscriptions: it goes by the rules that alerts reveal",
+      noSignal,
+      { fails: { subscriptions: refused } },
     ],
     [
-      "no service",
-      { fails: () => new AppError("upstream_unreachable", "alerting: no answer within 15 s") },
-      "no answer",
+      "are unknown members of subscriptions: it goes by the rules that alerts reveal",
+      noSignal,
+      { subscriptions: strange },
     ],
-  ])("%s: it cannot tell, and alarms nobody", async (_what, options, why) => {
-    const { now, told } = await lookBehindDowntime(options);
-    expect(told).toEqual([]);
-    expect(now().report()?.missing).toEqual([]);
-    expect(now().view()).toMatchObject({ verdict: "unknown", troubles: [] });
-    expect(JSON.stringify([now().view(), now().report()?.unknown])).toContain(why);
-  });
-
-  it("a log without an alert says nothing of what is missing", async () => {
-    const world = await open();
-    await world.start();
-    await world.clock.advance(6 * minute);
-    expect(world.now().view()).toMatchObject({ verdict: "unknown", troubles: [] });
-    expect(world.now().view().summary).toContain("it has no alert of that time");
-  });
-
-  it("no subscription at all: nothing is expected", async () => {
-    const { now, told } = await lookBehindDowntime({ subscriptions: () => [] });
-    expect(told).toEqual([]);
-    expect(now().view()).toMatchObject({ verdict: "idle", troubles: [] });
-  });
-
-  it.each<[string, Options]>([
-    ["are refused", { fails: (call) => (call === "subscriptions" ? refused : undefined) }],
-    ["have unknown members", { subscriptions: () => [{ a: 1 }, "x", null] }],
-  ])("goes by the rules that alerts reveal where subscriptions %s", async (_what, options) => {
-    const { verdicts, told } = await lookBehindDowntime(options);
-    // Nobody has said that the rule is still there.
-    expect(verdicts()).toEqual(new Set(["likely"]));
-    expect(told).toHaveLength(1);
-  });
+  ]);
 });
