@@ -9,11 +9,7 @@ import { claims, tellScenesOf } from "./tell-scene.ts";
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
 
-const destinations = [
-  ["chat", telegramTo("out")],
-  ["mailbox", mailTo("out")],
-  ["program", webhookTo("out")],
-] as const;
+const destinations = [telegramTo("out"), mailTo("out"), webhookTo("out")];
 const faults: [string, Outcome][] = [
   ["is refused", refused],
   ["gets no answer", lost],
@@ -26,102 +22,76 @@ const isEnd = (text: string) => /Over|"resolved"/.test(text);
 async function start(destination = telegramTo("out")) {
   const fixture = await startFixture([destination]);
   fixture.routesByEngine = true;
-  const { out } = fixture;
-  return {
-    ...fixture,
-    /** Of each call, whether it tells an end. */
-    ends: () => out.texts.map(isEnd),
-    /** The same in words, with `silent` behind those that do not ring. */
-    told: () =>
-      out.calls.map(({ text, context }) => `${isEnd(text) ? "over" : "fires"}${context.silent ? " silent" : ""}`),
-  };
+  return fixture;
 }
 
 const other = { ...key, alertKey: "other" };
-type Told = string[];
-const everywhere = (...told: Told): Record<string, Told> => ({ chat: told, mailbox: told, program: told });
+/** Of a relay that was cut off: it came before the others, and is stored behind them. */
 const late = (at: number): Step => [key, { receivedAt: at - second }];
 
-const scenes: [string, (at: number) => Step[], Record<string, Told>][] = [
-  [
-    "tells no end while its beginning is under way",
-    () => ["hang", key, 100, over, other, 500],
-    { ...everywhere("fires", "fires"), chat: ["fires"] },
-  ],
+type Told = [what: string, steps: (at: number) => Step[]];
+
+/** What each kind of destination is told, and whether that rings; and what became of each alert. */
+it.each<Told>([
+  ["tells no end while its beginning is under way", () => ["hang", key, 100, over, other, 500]],
   [
     "tells the end behind its beginning once that has arrived",
     () => ["hang", key, 100, over, other, 500, "answer", minute],
-    { ...everywhere("fires", "fires", "over silent"), chat: ["fires", "over silent", "over silent", "fires"] },
   ],
   [
     "sends what came behind the end, though another relay had stored it before",
     (at) => [refused, [key, { receivedAt: at + 50 }], 100, [over, { receivedAt: at }], 2 * minute],
-    everywhere("fires", "over silent", "fires"),
   ],
   [
     "rings for nothing that was over before its turn came",
     () => ["hang", other, 100, key, 2 * second, over, second, "answer", minute],
-    { ...everywhere("fires", "fires", "over silent"), chat: ["fires", "over silent"] },
   ],
-  ...[[], [lost]].map((then): (typeof scenes)[number] => [
-    `rings for no beginning that comes behind its end, while that could not be told yet: ${then.length} calls of it are lost`,
-    // Of a relay that was cut off.
-    (at) => [flood(20 * second), ...then, over, 10 * second, late(at), 2 * minute],
-    {
-      chat: ["over silent", "over silent", ...then.map(() => "over silent")],
-      mailbox: ["over silent", "over silent"],
-      program: ["over silent", "fires", ...then.map(() => "fires"), "over silent"],
-    },
-  ]),
+  ...[[], [lost]].map(
+    (then): Told => [
+      `rings for no beginning that comes behind its end, while that could not be told yet: ${then.length} calls of it are lost`,
+      (at) => [flood(20 * second), ...then, over, 10 * second, late(at), 2 * minute],
+    ],
+  ),
   ...["before", "behind"].flatMap((place) =>
-    [second, 2 * minute].map((waitMs): (typeof scenes)[number] => [
-      `rings for what was stored late ${place} its end, while quiet hours hold that: ${waitMs} ms later`,
-      (at) => {
-        const end: Step = [over, { heldForMs: 8 * hour }];
-        const stored: Step = [key, { receivedAt: at }];
-        return ["hang", other, 1_500, ...(place === "before" ? [stored, end] : [end, stored]), "answer", waitMs];
-      },
-      everywhere("fires", "fires"),
-    ]),
+    [second, 2 * minute].map(
+      (waitMs): Told => [
+        `rings for what was stored late ${place} its end, while quiet hours hold that: ${waitMs} ms later`,
+        (at) => {
+          const end: Step = [over, { heldForMs: 8 * hour }];
+          const stored: Step = [key, { receivedAt: at }];
+          return ["hang", other, 1_500, ...(place === "before" ? [stored, end] : [end, stored]), "answer", waitMs];
+        },
+      ],
+    ),
   ),
   [
     "rings for no beginning that comes behind its end, however long that waits for a retry",
     (at) => [[over, { planned: { dueAt: at + 15 * minute } }], second, late(at), 16 * minute],
-    everywhere("over silent"),
   ],
-];
-
-describe.each(destinations)("to a %s", (kind, destination) => {
-  it.each(scenes)("%s", async (_what, stepsFrom, expected) => {
-    const { play, clock, told } = await start(destination);
-    await play(...stepsFrom(clock.now()));
-    expect(told()).toEqual(expected[kind]);
-  });
-
-  describe.each(faults)("whose first call %s", (_fault, fault) => {
-    it.each([0, 500])("tells last that it is over, and rings no more: the end %d ms later", async (gapMs) => {
-      const { play, out, ends, states } = await start(destination);
-      const ids = await play(fault, key, gapMs, over, 2 * minute);
-      expect(out.calls.length).toBeGreaterThan(1);
-      expect(ends().at(-1)).toBe(true);
-      const firstEnd = ends().indexOf(true);
-      expect(ends().slice(firstEnd)).not.toContain(false);
-      expect(out.silences.slice(firstEnd)).not.toContain(false);
-      for (const id of ids) expect(await states(id)).toEqual({ out: "sent" });
-      if (kind === "program") expect(ends()).toEqual([false, false, true]);
-    });
-  });
-
-  it("leaves out a beginning that comes behind its end, and says why", async () => {
-    const { play, clock, told, detail } = await start(destination);
-    // Of a relay that was cut off: it came before the end, and is stored behind it.
-    const [, id = ""] = await play(over, minute, late(clock.now()), minute);
-    expect(told()).toEqual(["over silent"]);
-    const why = expect.stringContaining("told before that it is over");
-    expect((await detail(id)).deliveries).toMatchObject([{ state: "sent", attempts: [{ detail: why }] }]);
-    await play(key, minute);
-    expect(told()).toEqual(["over silent", "fires"]);
-  });
+  ...faults.flatMap(([what, fault]) =>
+    [0, 500].map(
+      (gapMs): Told => [
+        `tells last that it is over, and rings no more, where the first call ${what}: the end ${gapMs} ms later`,
+        () => [fault, key, gapMs, over, 2 * minute],
+      ],
+    ),
+  ),
+  [
+    "leaves out a beginning that comes behind its end, says why, and rings for the next",
+    (at) => [over, minute, late(at), minute, key, minute],
+  ],
+])("%s", async (_what, stepsFrom) => {
+  const lines: string[] = [];
+  for (const destination of destinations) {
+    const { play, clock, out, detail } = await start(destination);
+    const ids = await play(...stepsFrom(clock.now()));
+    const told = out.texts.map((text, index) => [isEnd(text) ? "over" : "fires", out.silences[index] && "silent"]);
+    const alerts = (await Promise.all(ids.map(detail))).flatMap(({ deliveries }) => deliveries);
+    const became = alerts.map(({ state, attempts }) => [state, ...attempts.flatMap(({ detail }) => detail ?? [])]);
+    const words = [told, became].map((all) => all.map((one) => one.filter(Boolean).join(" ")).join(", "));
+    lines.push(`${destination.type}: ${words.join(" · ")}`);
+  }
+  expect(`\n${lines.join("\n")}\n`).toMatchSnapshot();
 });
 
 it("rings for nothing that was over while its bot had to wait", async () => {
