@@ -1,86 +1,50 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { callChannel } from "../../src/delivery/lane/call-channel.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const sent: Outcome = { kind: "sent", ref: "1" };
+/** A channel that says what it knows once it is asked to give up. */
+const obedient = (signal: AbortSignal): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const giveUp = () => resolve({ kind: "retry", reason: "timeout_before_send", detail: signal.reason.name });
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+  });
+const deaf = () => new Promise<Outcome>(() => {});
+const throwing = (): never => {
+  throw new Error("a defect");
+};
+const unknown = { kind: "ambiguous", reason: "internal" };
+const unanswered = { kind: "ambiguous", reason: "no_answer", detail: "no answer within 30 s" };
+const stopped = { kind: "ambiguous", reason: "process_stopped" };
 
-function start(call: (signal: AbortSignal) => Promise<Outcome>) {
+it.each<[string, (signal: AbortSignal) => Promise<Outcome>, object, { endsMs?: number; stopsMs?: number }?]>([
+  ["is what the channel says", async () => sent, sent],
+  ["leaves open whether the message left when the channel throws", throwing, unknown],
+  ["leaves that open when its promise rejects", async () => throwing(), unknown],
+  [
+    "takes the channel's word that it gives up after the time-out",
+    obedient,
+    { detail: "TimeoutError" },
+    { endsMs: 30_000 },
+  ],
+  ["ends five seconds later when the channel does not even answer to that", deaf, unanswered, { endsMs: 35_000 }],
+  ["takes its word when the relay is being stopped", obedient, { detail: "AbortError" }, { stopsMs: 10, endsMs: 10 }],
+  ["says that it was stopped where the channel says nothing", deaf, stopped, { stopsMs: 10, endsMs: 5_010 }],
+  ["is asked to give up at once when the relay has stopped before", obedient, { detail: "AbortError" }, { stopsMs: 0 }],
+])("a call to a channel %s", async (_what, call, expected, { endsMs = 0, stopsMs } = {}) => {
   const clock = createTestClock();
   const stop = new AbortController();
-  const answer = callChannel(call, { timeoutMs: 30_000, stop: stop.signal }, { clock, log: silentLog });
-  return { clock, stop, answer };
-}
-
-/** A channel that says what it knows once it is asked to give up. */
-function obedient(signal: AbortSignal): Promise<Outcome> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () =>
-      resolve({ kind: "retry", reason: "timeout_before_send", detail: signal.reason.name }),
-    );
+  if (stopsMs === 0) stop.abort();
+  else if (stopsMs !== undefined) clock.after(stopsMs, () => stop.abort());
+  let outcome: Outcome | undefined;
+  void callChannel(call, { timeoutMs: 30_000, stop: stop.signal }, { clock, log: silentLog }).then((value) => {
+    outcome = value;
   });
-}
-
-describe("a call to a channel", () => {
-  it("is what the channel says", async () => {
-    expect(await start(async () => sent).answer).toBe(sent);
-  });
-
-  it("leaves open whether the message left when the channel throws, before or after its promise", async () => {
-    const afterwards = start(async () => {
-      throw new Error("a defect");
-    });
-    const atOnce = start(() => {
-      throw new Error("a defect");
-    });
-    for (const { answer } of [afterwards, atOnce]) {
-      expect(await answer).toMatchObject({ kind: "ambiguous", reason: "internal" });
-    }
-  });
-
-  it("asks the channel to give up after the time-out, and takes its word", async () => {
-    const { clock, answer } = start(obedient);
-    await clock.advance(30_000);
-    expect(await answer).toMatchObject({ kind: "retry", detail: "TimeoutError" });
-  });
-
-  it("ends five seconds later when the channel does not even answer to that", async () => {
-    const { clock, answer } = start(() => new Promise(() => {}));
-    let outcome: Outcome | undefined;
-    void answer.then((value) => (outcome = value));
-    await clock.advance(34_999);
-    expect(outcome).toBeUndefined();
-    await clock.advance(1);
-    expect(outcome).toMatchObject({
-      kind: "ambiguous",
-      reason: "no_answer",
-      detail: "no answer within 30 s",
-    });
-  });
-
-  it.each([
-    ["takes its word", obedient, { detail: "AbortError" }],
-    [
-      "says that it was stopped",
-      () => new Promise<Outcome>(() => {}),
-      { kind: "ambiguous", reason: "process_stopped" },
-    ],
-  ])("asks the channel to give up when the relay is being stopped, and %s", async (_what, call, expected) => {
-    const { clock, stop, answer } = start(call);
-    await clock.settle();
-    stop.abort();
-    await clock.advance(5_000);
-    expect(await answer).toMatchObject(expected);
-  });
-
-  it("is asked to give up at once when the relay has stopped before", async () => {
-    const clock = createTestClock();
-    const answer = callChannel(
-      async (signal) => (signal.aborted ? { ...sent, note: "given up" } : sent),
-      { timeoutMs: 1, stop: AbortSignal.abort() },
-      { clock, log: silentLog },
-    );
-    expect(await answer).toMatchObject({ note: "given up" });
-  });
+  if (endsMs > 0) await clock.advance(endsMs - 1);
+  if (endsMs > 0) expect(outcome).toBeUndefined();
+  await clock.advance(Math.min(endsMs, 1));
+  expect(outcome).toMatchObject(expected);
 });

@@ -84,6 +84,6 @@ it("of version 0.1 say how often each place of a shape has come", async () => {
   const placeOf = (path: string) => next.watch.view().kinds[0]?.places.find((place) => place.path === path);
   expect(placeOf("payload.pool")).toMatchObject({ alerts: 87, lastAt: next.clock.now() });
   expect(placeOf("payload.severity")).toMatchObject({ alerts: 67, lastAt: at, isGone: true });
-  expect(next.notices.map(({ title }) => title)).toEqual(["payload.severity is gone in alerts like “Pool drained”"]);
+  expect(next.told.map(({ title }) => title)).toEqual(["payload.severity is gone in alerts like “Pool drained”"]);
   await next.stop();
 });

@@ -1,92 +1,65 @@
 import { expect, it } from "vitest";
-import { silentLog } from "../../src/core/log.ts";
-import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRunningTimes, readDowntimes } from "../../src/watch/running-times.ts";
-import { openScene } from "../conformance/store/scene.ts";
-import { createTestClock, hour, minute } from "../support/test-clock.ts";
+import { createWatchWorld, day, hour, minute } from "./watch-world.ts";
 
 async function open() {
-  const clock = createTestClock(Date.UTC(2026, 10, 21, 12));
-  const { store } = await openScene(async (dataDir) =>
-    openLocalStore({ path: `${dataDir}/tocsin.db`, now: clock.now }),
-  );
-  return {
-    clock,
-    store,
-    async start() {
-      const ending = new AbortController();
-      const times = await openRunningTimes({ store, clock, log: silentLog });
-      const running = times.run(ending.signal);
-      await clock.settle();
-      return {
-        ...times,
-        async stop() {
-          ending.abort();
-          await running;
-        },
-      };
-    },
-  };
+  const world = await createWatchWorld(openRunningTimes);
+  const { clock, scene } = world;
+  /** Those that this run knows, and those that a command reads. */
+  const known = () => world.watch.downtimes();
+  return Object.assign(world, { known, read: () => readDowntimes(scene.store, clock.now()) });
 }
 
 it("knows to the minute when no relay ran, after a stop and after a kill", async () => {
-  const { clock, store, start } = await open();
+  const { clock, start, restart, known, read } = await open();
   const begin = clock.now();
-  const first = await start();
-  expect(first.downtimes()).toEqual([]);
+  await start();
+  expect(known()).toEqual([]);
   await clock.advance(90_000);
-  await first.stop();
-  await clock.jump(hour);
-  const back = clock.now();
-  // A kill: nothing of it is saved any more.
-  const second = await start();
-  const stopped = { fromAt: begin + 90_000, toAt: back };
-  expect(second.downtimes()).toEqual([stopped]);
+  await restart(hour);
+  const stopped = { fromAt: begin + 90_000, toAt: clock.now() };
+  expect(known()).toEqual([stopped]);
   await clock.advance(10 * minute);
-  const killed = { fromAt: clock.now(), toAt: clock.now() + hour };
-  expect(await readDowntimes(store, killed.toAt)).toEqual([stopped, killed]);
-  await second.stop();
+  const killedAt = clock.now();
+  await restart(hour, "killed");
+  expect(await read()).toEqual([stopped, { fromAt: killedAt, toAt: clock.now() }]);
 });
 
 it("a machine that was asleep, or whose clock was set, did not run and was not down", async () => {
-  const { clock, start } = await open();
+  const { clock, start, known } = await open();
   const begin = clock.now();
-  const times = await start();
+  await start();
   await clock.advance(10 * minute);
-  expect(times.downtimes()).toEqual([]);
+  expect(known()).toEqual([]);
   await clock.jump(2 * hour);
   await clock.advance(minute);
-  expect(times.downtimes()).toMatchObject([{ asleep: true }]);
-  expect(times.downtimes()[0]?.fromAt).toBeGreaterThanOrEqual(begin + 9 * minute);
-  expect(times.downtimes()[0]?.toAt).toBeGreaterThanOrEqual(begin + 130 * minute);
-  await times.stop();
+  expect(known()).toMatchObject([{ asleep: true }]);
+  expect(known()[0]?.fromAt).toBeGreaterThanOrEqual(begin + 9 * minute);
+  expect(known()[0]?.toAt).toBeGreaterThanOrEqual(begin + 130 * minute);
 });
 
 it("knows of a restored backup what it lacks, until nobody asks for it any more", async () => {
-  const { clock, store, start } = await open();
+  const { clock, scene, start, stop, known, read } = await open();
   const time = { fromAt: clock.now() - hour, toAt: clock.now() };
-  await store.saveWatchState({ name: "restores", state: { times: [time] } });
-  const times = await start();
-  expect(times.downtimes()).toEqual([{ ...time, restored: true }]);
-  await times.stop();
+  await scene.store.saveWatchState({ name: "restores", state: { times: [time] } });
+  await start();
+  expect(known()).toEqual([{ ...time, restored: true }]);
+  await stop();
   await clock.jump(hour);
-  expect(await readDowntimes(store, clock.now())).toEqual([
+  expect(await read()).toEqual([
     { ...time, restored: true },
     { fromAt: time.toAt, toAt: clock.now() },
   ]);
-  await clock.jump(9 * 24 * hour);
-  expect(await readDowntimes(store, clock.now())).toHaveLength(1);
+  await clock.jump(9 * day);
+  expect(await read()).toHaveLength(1);
 });
 
 it("forgets what nobody asks for any more", async () => {
-  const { clock, store, start } = await open();
-  await (await start()).stop();
-  await clock.jump(hour);
-  await (await start()).stop();
-  expect(await readDowntimes(store, clock.now())).toHaveLength(1);
-  await clock.jump(9 * 24 * hour);
-  const times = await start();
-  expect(times.downtimes()).toHaveLength(1);
-  expect(times.downtimes()[0]?.toAt).toBe(clock.now());
-  await times.stop();
+  const { clock, start, restart, known, read } = await open();
+  await start();
+  await restart(hour);
+  expect(await read()).toHaveLength(1);
+  await restart(9 * day);
+  expect(known()).toHaveLength(1);
+  expect(known()[0]?.toAt).toBe(clock.now());
 });

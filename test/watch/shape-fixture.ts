@@ -17,53 +17,69 @@ export interface ShapeWorldOptions {
   routes?: Record<string, string[]>;
   saved?: unknown;
   mapping?: FactMapping;
-  /** Why a notice cannot be stored now. */
-  refuse?: () => Error | undefined;
 }
 
 /** What a relay does with each request's body, up to the notices, with a store in memory. */
-export async function createShapeWorld(options: ShapeWorldOptions = {}) {
+export async function createShapeWorld({ routes = {}, saved: given, mapping: ofStart }: ShapeWorldOptions = {}) {
   const clock = createTestClock();
-  const notices: AlertFacts[] = [];
   const shapes = createShapeReader();
-  let saved = structuredClone(options.saved);
+  let saved = structuredClone(given);
+  let mapping = ofStart;
   let end: (() => Promise<void>) | undefined;
   const save = ({ state }: WatchState) => {
     saved = JSON.parse(JSON.stringify(state));
   };
-  const watch = await new ShapeWatch({
-    store: { loadWatchState: async () => structuredClone(saved), saveWatchState: async (state) => save(state) },
-    async notify(facts, state) {
-      const error = options.refuse?.();
-      if (error !== undefined) throw error;
-      notices.push(facts);
-      save(state);
-    },
-    routes: Object.entries(options.routes ?? {}).map(([name, fields]) =>
-      route(name, ["desk"], { matchers: fields.map((field) => ({ field, condition: { exists: true } })) }),
-    ),
-    askForShape: (id) => shapes.forget([id]),
-    readBy: JSON.stringify(options.mapping ?? {}),
-    publicUrl: "https://tocsin.example",
-    clock,
-    log: silentLog,
-  }).open();
+  const open = () =>
+    new ShapeWatch({
+      store: { loadWatchState: async () => structuredClone(saved), saveWatchState: async (state) => save(state) },
+      async notify(facts, state) {
+        if (world.refusal !== undefined) throw world.refusal;
+        world.told.push(facts);
+        world.toldAt.push(clock.now());
+        save(state);
+      },
+      routes: Object.entries(routes).map(([name, fields]) =>
+        route(name, ["desk"], { matchers: fields.map((field) => ({ field, condition: { exists: true } })) }),
+      ),
+      askForShape: (id) => shapes.forget([id]),
+      readBy: JSON.stringify(mapping ?? {}),
+      publicUrl: "https://tocsin.example",
+      clock,
+      log: silentLog,
+    }).open();
   const world = {
-    ...{ clock, watch, notices },
+    clock,
+    /** Of the present run. */
+    watch: undefined as unknown as ShapeWatch,
+    told: [] as AlertFacts[],
+    toldAt: [] as number[],
+    /** Why no notice can be stored now. */
+    refusal: undefined as Error | undefined,
     /** What a restart finds. */
     saved: () => saved,
     /** Reads the body so often. */
     send(body: unknown, times = 1) {
       const bytes = Buffer.from(typeof body === "string" ? body : writeJson(body));
-      for (let time = 0; time < times; time += 1) watch.note(readShapes(bytes, shapes, options.mapping), clock.now());
+      for (let time = 0; time < times; time += 1) world.watch.note(readShapes(bytes, shapes, mapping), clock.now());
     },
     /** Runs the duty: sends what is due, and goes on until it is stopped, or the test ends. */
     async run() {
-      end ??= runDuty(watch);
+      end ??= runDuty(world.watch);
       await clock.settle();
     },
     stop: async () => end?.(),
+    /** Another runs on what was saved, with this mapping from now on. Killed: the end saves nothing. */
+    async restart(how: "stopped" | "killed" = "stopped", mappingNow = mapping) {
+      const before = saved;
+      await world.stop();
+      if (how === "killed") saved = before;
+      mapping = mappingNow;
+      end = undefined;
+      world.watch = await open();
+      await world.run();
+    },
   };
+  world.watch = await open();
   return world;
 }
 

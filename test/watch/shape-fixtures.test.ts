@@ -42,9 +42,9 @@ it.each(fixtures)(
       world.send(changed, 30);
       await world.run();
       await world.stop();
-      const shown = `${place.path} ${change}: ${world.notices.map(({ title }) => title).join("; ")}`;
-      expect(world.notices, shown).toHaveLength(1);
-      const text = `${world.notices[0]?.title}\n${world.notices[0]?.text}`;
+      const shown = `${place.path} ${change}: ${world.told.map(({ title }) => title).join("; ")}`;
+      expect(world.told, shown).toHaveLength(1);
+      const text = `${world.told[0]?.title}\n${world.told[0]?.text}`;
       expect(text, shown).toContain(place.path);
       for (const fact of place.facts) expect(text, shown).toMatch(new RegExp(`Read from it: .*${fact} \\(`));
       if (place === unread) expect(text, shown).toContain("asks for it: by payload.");

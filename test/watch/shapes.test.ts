@@ -1,85 +1,146 @@
 import { describe, expect, it } from "vitest";
-import type { FactMapping } from "../../src/core/mapping.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createShapeWorld, readShapes, type ShapeWorldOptions } from "./shape-fixture.ts";
+import { tellWatches, type WatchStep } from "./tell-watch.ts";
 
 const words = { title: "USDC TVL fell", severity: "critical", value: 4.2 };
 const alert = { ...words, pool: { id: "p1", fee: 30 }, tags: ["a", "b"], apiKey: "canary-key-0123456789" };
 const { severity: _severity, ...without } = alert;
 
-type Sent = [body: unknown, times: number];
+type World = Awaited<ReturnType<typeof createShapeWorld>>;
+type Step = WatchStep<World>;
 
-/** What a relay of its own tells after these bodies. */
-async function noticesOf(options: ShapeWorldOptions, ...sent: Sent[]) {
-  const world = await createShapeWorld(options);
-  for (const [body, times] of sent) world.send(body, times);
-  await world.run();
-  return world.notices;
-}
+const tellShapes = tellWatches<World, ShapeWorldOptions>(
+  async (options) => {
+    const world = await createShapeWorld(options);
+    await world.run();
+    return world;
+  },
+  ({ watch }) =>
+    watch
+      .view()
+      .kinds.map(({ number, title, alerts, places }) => {
+        const gone = places.flatMap(({ path, isGone }) => (isGone ? path : []));
+        return `${number} ${title}: ${alerts}${gone.length > 0 ? `, gone: ${gone.join(", ")}` : ""}`;
+      })
+      .join("; "),
+);
+const sends =
+  (body: unknown, times = 1): Step =>
+  async ({ send, clock }) => {
+    send(body, times);
+    await clock.settle();
+  };
+/** An alert with that severity comes. */
+const said = (severity: string, times = 1) => sends({ ...alert, severity }, times);
+const cannotTell =
+  (refusal?: Error): Step =>
+  (world) => {
+    world.refusal = refusal;
+  };
+const restarts =
+  (...how: Parameters<World["restart"]>): Step =>
+  ({ restart }) =>
+    restart(...how);
+const placesOf =
+  (...paths: string[]): Step =>
+  ({ watch }) =>
+    watch
+      .view()
+      .kinds[0]?.places.filter(({ path }) => paths.includes(path))
+      .map(({ path, facts, alerts }) => `${path} in ${alerts} for ${facts.join() || "nothing"}`)
+      .join("; ");
+
+const { severity, pool, ...rest } = alert;
+const { tags: _tags, ...withoutTags } = alert;
+const others = [{ report: "weekly", count: 3, owner: "ops", lines: 12 }, withoutTags].map((body) => sends(body, 100));
+const manyTags = Array.from({ length: 30 }, (_, at) => `tag ${at}`);
+const mapped = { ...rest, pool, level: "P1" };
+const { title: _title, ...untitled } = mapped;
 
 describe("what has changed", () => {
-  it("is told in words: what is gone, what it gave, who asks for it, what to do", async () => {
-    const { severity, pool, ...rest } = alert;
-    const changed = { ...rest, level: severity, pool: { ...pool, id: 17 } };
-    const routes = { urgent: ["severity"], pools: ["payload.pool.id"] };
-    expect(await noticesOf({ routes }, [alert, 100], [changed, 20])).toEqual([
-      {
-        title: "2 fields have changed in alerts like “USDC TVL fell”",
-        text: [
-          "payload.severity is gone, perhaps renamed to payload.level. Read from it: severity (read from payload.level now). Route that asks for it: urgent.",
-          "payload.pool.id is a number now, no text. Read from it: alertKey (still read from it). Route that asks for it: pools.",
-          "It was in 100 requests before, and in none of the last 4. Alerts are sent as before.",
-          "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
-        ].join("\n"),
-        ...{ severity: "info", status: "firing", format: "empty", source: "Tocsin", fields: [], notes: [] },
-        ...{ alertKey: "tocsin:shape:1:payload.severity", link: "https://tocsin.example/shapes" },
-      },
-    ]);
-  });
-
-  it("is told once of a severity that is no word for one, where to map it, and which routes no longer take it", async () => {
-    const world = await createShapeWorld({ routes: { urgent: ["severity"] } });
-    world.send(alert, 6);
-    world.send({ ...alert, severity: "Havoc" }, 3);
-    await world.run();
-    expect(world.notices).toEqual([
-      expect.objectContaining({
-        title: "The severity “havoc” is not known, in alerts like “USDC TVL fell”",
-        text: [
-          "payload.severity says “havoc”, so the severity of these alerts is unknown. They are sent where routes take them without one.",
-          "Routes that ask for a severity: urgent.",
-          'Say what it means in tocsin.yaml under mapping: severities: { "havoc": critical }, and try it with tocsin explain.',
-        ].join("\n"),
-        severity: "info",
-        status: "firing",
-      }),
-    ]);
-    await world.stop();
-    const next = await createShapeWorld({ saved: world.saved() });
-    next.send(alert, 2);
-    for (const severity of ["havoc", "mayhem", "a", "b", "zz", "yy", "xx", "critical"])
-      next.send({ ...alert, severity });
-    await next.run();
-    expect(next.notices.map(({ title }) => /“(\w+)”/.exec(title)?.[1])).toEqual(["mayhem", "a", "b", "zz"]);
-    expect(next.notices.at(-1)?.text).toContain("These alerts have had 5 such words: no further one is reported.");
-  });
-
-  const said = (severity: string, times: number): Sent => [{ ...alert, severity }, times];
-  it.each<[string, FactMapping["severities"], Sent[]]>([
-    ["that is mapped", { havoc: "critical" }, [[alert, 6], said("HAVOC", 3)]],
-    ["that is mapped to nothing known", { noise: "unknown" }, [[alert, 6], said("noise", 3), said("unknown", 3)]],
-    ["in alerts whose severity was never known", undefined, [said("mauve", 6), said("beige", 6)]],
-  ])("says nothing of a word for a severity %s", async (_what, severities, sent) => {
-    expect(await noticesOf({ mapping: severities && { severities } }, ...sent)).toEqual([]);
-  });
+  tellShapes([
+    [
+      "is told in words: what is gone, what it gave, who asks for it, what to do",
+      [sends(alert, 100), sends({ ...rest, level: severity, pool: { ...pool, id: 17 } }, 20)],
+      { routes: { urgent: ["severity"], pools: ["payload.pool.id"] } },
+    ],
+    [
+      "is told once of a severity that is no word for one, where to map it, and which routes no longer take it",
+      [
+        ...[sends(alert, 6), said("Havoc", 3), "restart" as const, sends(alert, 2)],
+        ...["havoc", "mayhem", "a", "b", "zz", "yy", "xx", "critical"].map((word) => said(word)),
+      ],
+      { routes: { urgent: ["severity"] } },
+    ],
+    [
+      "is no word for a severity that is mapped",
+      [sends(alert, 6), said("HAVOC", 3)],
+      { mapping: { severities: { havoc: "critical" } } },
+    ],
+    [
+      "is no word for a severity that is mapped to nothing known",
+      [sends(alert, 6), said("noise", 3), said("unknown", 3)],
+      { mapping: { severities: { noise: "unknown" } } },
+    ],
+    ["is no word in alerts whose severity was never known", [said("mauve", 6), said("beige", 6)]],
+    [
+      "counts a request once, however many alerts it brings",
+      [sends(alert, 50), sends(Array(40).fill(without)), sends([without, without], 3), sends([without, without])],
+    ],
+    ["is not told where one request has brought all", [sends(Array(100).fill(alert)), sends(without, 50)]],
+    [
+      "is told again when it was mended and breaks again, each time only after a longer while",
+      // A field that comes and goes is optional after all.
+      [100, 40, 40, 300].flatMap((good) => [sends(alert, good), sends(without, 60)]),
+    ],
+    [
+      "says of a place that came late in how many requests it was",
+      [sends(without, 200), sends(alert, 60), sends(without, 20)],
+    ],
+    [
+      "is told of a sender that wraps all it sends",
+      [sends(alert, 60), sends({ version: 2, event: alert }, 20)],
+      { routes: { pools: ["payload.pool.fee"] } },
+    ],
+    [
+      "is not told of a list that became too long to be one place",
+      [sends(alert, 60), sends({ ...alert, tags: manyTags }, 60), sends(alert, 60), sends({ ...alert, tags: "a" }, 20)],
+      { routes: { tagged: ["payload.tags[*]"] } },
+    ],
+    [
+      "is not told of what was optional, of another kind of alert, of what nobody reads, and of what came back",
+      [sends(alert, 40), sends(without, 2), sends(alert, 40), sends(without, 100), ...others],
+    ],
+    [
+      "is told once, over a store that refuses and over restarts",
+      [
+        ...[cannotTell(new Error("disk full")), sends(alert, 50), sends(without, 10), "restart" as const, cannotTell()],
+        ...[2_000, sends(without, 200), 120_000, "restart" as const, sends(without, 200)],
+      ],
+    ],
+    [
+      "forgets over a new mapping what was read from where, and goes on counting",
+      [
+        ...[sends(alert, 50), sends(mapped, 10)],
+        restarts("stopped", { severity: ["payload.level"], title: ["payload.pool.id"] }),
+        ...[sends(mapped, 50), placesOf("payload.severity", "payload.level", "payload.title")],
+        // What the mapping reads now is missed, and what it reads no longer is not.
+        ...[sends(untitled, 20), sends({ ...rest, pool }, 20)],
+      ],
+    ],
+    [
+      "never goes twice for what a kill in the middle makes it see again",
+      [sends(alert, 50), 61_000, sends(without, 10), 2_000, restarts("killed"), sends(without, 100)],
+    ],
+  ]);
 
   it("is told at the third alert of a sender with many, and later of one with few", async () => {
     const needed = async (before: number) => {
       const world = await createShapeWorld();
       world.send(alert, before);
-      await world.run();
       let after = 0;
       while (world.watch.view().kinds[0]?.places.some(({ isGone }) => isGone) !== true && after < 60) {
         world.send(without);
@@ -90,120 +151,6 @@ describe("what has changed", () => {
     expect([await needed(3), await needed(12), await needed(50), await needed(1_000)]).toEqual([60, 9, 5, 3]);
   });
 
-  it("counts a request once, however many alerts it brings", async () => {
-    const world = await createShapeWorld();
-    world.send(alert, 50);
-    world.send(Array.from({ length: 40 }, () => without));
-    await world.run();
-    expect(world.notices).toEqual([]);
-    for (let request = 0; request < 5; request += 1) world.send([without, without]);
-    await world.clock.advance(2_000);
-    expect(world.notices).toHaveLength(1);
-    expect(await noticesOf({}, [Array.from({ length: 100 }, () => alert), 1], [without, 50])).toEqual([]);
-  });
-
-  it("is told again when it was mended and breaks again, each time only after a longer while", async () => {
-    const world = await createShapeWorld();
-    await world.run();
-    const toldAfter = async (good: number) => {
-      world.send(alert, good);
-      world.send(without, 60);
-      await world.clock.advance(2_000);
-      return world.notices.splice(0).map(({ text }) => /It was in (\d+) requests/.exec(text ?? "")?.[1]);
-    };
-    expect(await toldAfter(100)).toEqual(["100"]);
-    expect(await toldAfter(40)).toEqual(["40"]);
-    // A field that comes and goes is optional after all.
-    expect(await toldAfter(40)).toEqual([]);
-    expect(await toldAfter(300)).toEqual([]);
-  });
-
-  it("says of a place that came late in how many requests it was", async () => {
-    const text = expect.stringContaining("It was in 60 requests before, and in none of the last 5.");
-    expect(await noticesOf({}, [without, 200], [alert, 60], [without, 20])).toMatchObject([{ text }]);
-  });
-
-  it("is told of a sender that wraps all it sends", async () => {
-    const routes = { pools: ["payload.pool.fee"] };
-    const [told, ...more] = await noticesOf({ routes }, [alert, 60], [{ version: 2, event: alert }, 20]);
-    expect(more).toEqual([]);
-    for (const path of ["title", "severity", "value", "pool.fee"])
-      expect(told?.text).toContain(`payload.${path} is gone, perhaps renamed to payload.event.${path}.`);
-  });
-
-  it("is not told of a list that became too long to be one place", async () => {
-    const world = await createShapeWorld({ routes: { tagged: ["payload.tags[*]"] } });
-    const tags = Array.from({ length: 30 }, (_, at) => `tag ${at}`);
-    world.send(alert, 60);
-    world.send({ ...alert, tags }, 60);
-    world.send(alert, 60);
-    await world.run();
-    expect(world.notices).toEqual([]);
-    world.send({ ...alert, tags: "a" }, 20);
-    await world.clock.advance(2_000);
-    expect(world.notices).toHaveLength(1);
-    expect(world.notices[0]?.text).toContain("payload.tags is a text now, no list. Route that asks for it: tagged.");
-  });
-
-  it("is not told of what was optional, of another kind of alert, of what nobody reads, and of what came back", async () => {
-    const { tags: _tags, ...withoutTags } = alert;
-    const report = { report: "weekly", count: 3, owner: "ops", lines: 12 };
-    const others: Sent[] = [report, withoutTags].map((body) => [body, 100]);
-    expect(await noticesOf({}, [alert, 40], [without, 2], [alert, 40], [without, 100], ...others)).toEqual([]);
-  });
-
-  it("is told once, over a store that refuses and over restarts", async () => {
-    let isAway = true;
-    const first = await createShapeWorld({ refuse: () => (isAway ? new Error("disk full") : undefined) });
-    first.send(alert, 50);
-    first.send(without, 10);
-    await first.run();
-    expect(first.notices).toEqual([]);
-    await first.stop();
-    // It ended before it could send: the next one does.
-    const second = await createShapeWorld({ saved: first.saved() });
-    await second.run();
-    expect(second.notices).toHaveLength(1);
-    isAway = false;
-    second.send(without, 200);
-    await second.clock.advance(120_000);
-    await second.stop();
-    const third = await createShapeWorld({ saved: second.saved() });
-    third.send(without, 200);
-    await third.run();
-    expect([...second.notices, ...third.notices]).toHaveLength(1);
-    expect(third.watch.view().kinds[0]).toMatchObject({ alerts: 460 });
-  });
-
-  it("forgets over a new mapping what was read from where, and goes on counting", async () => {
-    const { severity, ...rest } = alert;
-    const changed = { ...rest, level: "P1" };
-    const before = await createShapeWorld();
-    before.send(alert, 50);
-    before.send(changed, 10);
-    await before.run();
-    await before.stop();
-    expect(before.notices).toHaveLength(1);
-    const mapping = { severity: ["payload.level"], title: ["payload.pool.id"] };
-    const after = await createShapeWorld({ saved: before.saved(), mapping });
-    after.send(changed, 50);
-    await after.run();
-    const placeOf = (path: string) => after.watch.view().kinds[0]?.places.find((place) => place.path === path);
-    expect(after.watch.view().kinds).toMatchObject([{ alerts: 110, number: 1 }]);
-    expect(placeOf("payload.severity")).toMatchObject({ facts: [], isGone: false, alerts: 50 });
-    expect(placeOf("payload.level")).toMatchObject({ facts: ["severity"], alerts: 60 });
-    expect(placeOf("payload.title")).toMatchObject({ facts: [], alerts: 110 });
-    // What the mapping reads now is missed, and what it reads no longer is not.
-    const { title: _title, ...untitled } = changed;
-    after.send(untitled, 20);
-    await after.clock.advance(2_000);
-    expect(after.notices).toEqual([]);
-    const { level: _level, ...without } = changed;
-    after.send(without, 20);
-    await after.clock.advance(2_000);
-    expect(after.notices.map(({ title }) => title)).toEqual(["payload.level is gone in alerts like “USDC TVL fell”"]);
-  });
-
   it("begins anew with a state that it cannot read", async () => {
     for (const saved of [7, {}, { catalogue: { kinds: [{}] }, pending: [] }, { catalogue: null }]) {
       const world = await createShapeWorld({ saved });
@@ -211,21 +158,6 @@ describe("what has changed", () => {
       await world.run();
       expect(world.watch.view().kinds).toMatchObject([{ alerts: 1 }]);
     }
-  });
-
-  it("never goes twice for what a kill in the middle makes it see again", async () => {
-    const world = await createShapeWorld();
-    world.send(alert, 50);
-    await world.run();
-    await world.clock.advance(61_000);
-    world.send(without, 10);
-    await world.clock.advance(2_000);
-    expect(world.notices).toHaveLength(1);
-    // Killed here: nothing is saved any more but what went with the notice.
-    const next = await createShapeWorld({ saved: world.saved() });
-    next.send(without, 100);
-    await next.run();
-    expect(next.notices).toEqual([]);
   });
 });
 
@@ -247,7 +179,7 @@ it("tells nothing in 30,000 alerts with optional fields", async () => {
     world.send(body);
   }
   await world.run();
-  expect(world.notices.map(({ title }) => title)).toEqual([]);
+  expect(world.told.map(({ title }) => title)).toEqual([]);
   const { kinds } = world.watch.view();
   expect(kinds).toHaveLength(8);
   expect(kinds.reduce((sum, { alerts }) => sum + alerts, 0)).toBeGreaterThan(28_000);
@@ -321,7 +253,7 @@ describe("the catalogue", () => {
     await world.run();
     await world.stop();
     expect(JSON.stringify(world.saved()).length).toBeLessThan(4 * 1024 * 1024);
-    expect(world.notices).toEqual([]);
+    expect(world.told).toEqual([]);
   });
 });
 
