@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 
@@ -43,17 +43,6 @@ export async function openServer(
   return { ...address, close: () => closeServer(server) };
 }
 
-/** `undefined` for a longer body. */
-export async function readWhole(request: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= mostBytes) chunks.push(chunk);
-  }
-  return size <= mostBytes ? Buffer.concat(chunks) : undefined;
-}
-
 /** Calls the listener on every change. Returns a function that ends it. */
 export type OnChange = (listener: () => void) => () => void;
 
@@ -68,22 +57,6 @@ export function createChanges() {
     changed(): void {
       for (const listener of listeners) listener();
     },
-    /** Resolves with the result of `look`, now or after a change. Rejects with `complaint()` after `timeoutMs`. */
-    waitFor: <T>(look: () => T | undefined, timeoutMs: number, complaint: () => string) =>
-      new Promise<T>((resolve, reject) => {
-        const end = (settle: () => void) => {
-          clearTimeout(timer);
-          stop();
-          settle();
-        };
-        const lookAgain = () => {
-          const found = look();
-          if (found !== undefined) end(() => resolve(found));
-        };
-        const stop = onChange(lookAgain);
-        const timer = setTimeout(() => end(() => reject(new Error(complaint()))), timeoutMs);
-        lookAgain();
-      }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createEmailChannel } from "../../src/vendors/email/send.ts";
 import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
@@ -34,6 +35,12 @@ const mailFaults: Faults<MailboxStandIn> = {
 const situationsOf = (faults: Partial<Record<Situation, unknown>>) =>
   [...Object.keys(faults), "is_gone", "is_unreachable"] as Situation[];
 
+/** Resolves when there are more than now. */
+function untilMore(read: () => unknown[]): Promise<unknown> {
+  const { length } = read();
+  return vi.waitUntil(() => read().length > length, { timeout: 10_000 });
+}
+
 type StandIn<Fault> = { faults: { clear(): void; next(fault: Fault): void }; close(): Promise<void> };
 type Own = Pick<OtherSide, "seen" | "nextCall"> & { becomeGone(): void };
 
@@ -60,9 +67,8 @@ const telegram = { situations: situationsOf(chatFaults), edits: true };
 describeChannel("telegram", telegram, async (answerMs): Promise<ChannelUnderTest> => {
   const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
   const token = `42:${secretPart}`;
-  const limits = { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY };
   const chats = [{ id: chatId, title: "Desk" }];
-  const standIn = await createChatStandIn({ now: Date.now, tokens: [token], limits, chats });
+  const standIn = await createChatStandIn({ now: Date.now, tokens: [token], limited: false, chats });
   const bot = { id: "42", token: new Secret(token), apiRoot: standIn.url };
   const destination = { ...destinationBase("desk"), type: "telegram" as const, chatId, silent: false, bot };
   return {
@@ -72,7 +78,7 @@ describeChannel("telegram", telegram, async (answerMs): Promise<ChannelUnderTest
     longestText: "é".repeat(4_096),
     other: sideOf(standIn, chatFaults, {
       seen: () => standIn.messages(chatId).map(({ text }) => text),
-      nextCall: () => standIn.waitForMessages(chatId, standIn.messages(chatId).length + 1),
+      nextCall: () => untilMore(() => standIn.messages(chatId)),
       becomeGone: () => standIn.setMembership(chatId, "kicked"),
     }),
     secrets: [secretPart],
@@ -100,7 +106,7 @@ describeChannel("email", email, async (answerMs): Promise<ChannelUnderTest> => {
     other: sideOf(standIn, mailFaults, {
       // A mail program ends every text with a line break.
       seen: () => standIn.mails(mailbox).map(({ text }) => text.replace(/\r?\n$/, "")),
-      nextCall: () => standIn.waitForMails(standIn.mails(mailbox).length + 1, mailbox),
+      nextCall: () => untilMore(() => standIn.mails(mailbox)),
       becomeGone: () => standIn.setExists(mailbox, false),
     }),
     secrets: [password, ...[password, `\0${user}\0${password}`].map((text) => Buffer.from(text).toString("base64"))],

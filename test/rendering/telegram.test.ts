@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { Document, Inline } from "../../src/core/message.ts";
 import type { FormattedText, TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import { cutText, splitTelegramText } from "../../src/vendors/telegram/render.ts";
-import { createParameters } from "../../workshop/chat/parameters.ts";
 import { readText } from "../../workshop/chat/text.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
@@ -27,7 +26,7 @@ function paragraphOf(...inlines: Inline[]): Document {
 function faultsOf({ text, entities }: TelegramMessage): string[] {
   const faults: string[] = [];
   try {
-    readText(createParameters({ text, entities: JSON.stringify(entities) }));
+    readText({ text, entities });
   } catch (error) {
     faults.push(String(error));
   }

@@ -6,37 +6,33 @@ export interface App<Content> {
   name: AppName;
   title: string;
   place: string;
+  messages: Messages<Content>;
   owns(path: string): boolean;
-  answer(request: VendorRequest, messages: Messages<Content>): VendorAnswer | Promise<VendorAnswer>;
+  answer(request: Request): Promise<Response>;
   /** The most messages within each span. */
   limits: { atMost: number; spanMs: number }[];
   askToWait(seconds: number): unknown;
   /** The answer for a webhook or topic that is gone. */
-  gone: VendorAnswer;
-  /** The id of the message with this number, from 1. */
-  idOf(number: number): string;
+  gone(): Response;
   view(content: Content): Child;
   marks(content: Content): string[];
 }
 
 export type AppName = "slack" | "discord" | "ntfy";
 
-export interface VendorRequest {
-  method: string;
-  url: URL;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  body: Buffer;
+/** What each application is made with. */
+export interface AppDeps {
+  now: Now;
+  changed(): void;
 }
 
-/** The answer: a text, or anything else as JSON. Nothing with 204. */
-export interface VendorAnswer {
-  status: number;
-  body?: unknown;
-  headers?: Record<string, string>;
+/** A text, or anything else as JSON. */
+export function reply(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return typeof body === "string" ? new Response(body, { status, headers }) : Response.json(body, { status, headers });
 }
 
-export function isJson({ headers }: VendorRequest): boolean {
-  return String(headers["content-type"]).toLowerCase().startsWith("application/json");
+export function isJson({ headers }: Request): boolean {
+  return headers.get("content-type")?.toLowerCase().startsWith("application/json") === true;
 }
 
 export interface Posted<Content> {
@@ -49,20 +45,22 @@ export interface Posted<Content> {
 
 const messagesKept = 1_000;
 
-/** Oldest first, in memory. The oldest are dropped above the limit. */
+/** Oldest first, in memory. The oldest are dropped above the limit. `idOf`: of the message with this number, from 1. */
 export class Messages<Content> {
   readonly posted: Posted<Content>[] = [];
   #count = 0;
 
-  constructor(private readonly deps: { now: Now; idOf(number: number): string; changed(): void }) {}
+  constructor(
+    private readonly deps: AppDeps,
+    private readonly idOf: (number: number) => string,
+  ) {}
 
   add(content: Content): Posted<Content> {
-    const { now, idOf, changed } = this.deps;
     this.#count += 1;
-    const message = { id: idOf(this.#count), at: now(), content, edits: [] };
+    const message = { id: this.idOf(this.#count), at: this.deps.now(), content, edits: [] };
     this.posted.push(message);
     if (this.posted.length > messagesKept) this.posted.shift();
-    changed();
+    this.deps.changed();
     return message;
   }
 

@@ -1,44 +1,23 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Now } from "../../src/core/clock.ts";
-import { type BoardSource, offerFaults, type ShownCall } from "../board/source.ts";
-import { closeServer, createChanges, createFaults, listen, readWhole } from "../stand-in.ts";
-import { type App, type AppName, Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { type BoardSource, offerFaults, type Place } from "../board/source.ts";
+import { createChanges, createFaults } from "../stand-in.ts";
+import { type Asked, faultChoices, Limits, openVendorServer, type VendorFault } from "../vendor-server.ts";
+import { type App, type AppName, type Posted, reply } from "./app.ts";
 import { createDiscord, type DiscordContent } from "./discord.tsx";
 import { createNtfy, type NtfyContent } from "./ntfy.tsx";
 import { createSlack, type SlackContent } from "./slack.tsx";
 
 /** A fault for the next request that posts a message. */
-export interface AppFault {
-  kind: "hang" | "reset" | "error_500" | "bad_gateway" | "slow" | "flood" | "gone";
+export interface AppFault extends VendorFault<"flood" | "gone"> {
   /** Default: the application of the next request. */
   app?: AppName;
-  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown despite the fault. Default false. */
-  delivered?: boolean;
 }
 
-const faultChoices: Readonly<Record<string, AppFault>> = {
-  "never answers": { kind: "hang" },
-  "delivers, and never answers": { kind: "hang", delivered: true },
-  "drops the connection after reading": { kind: "reset" },
-  "delivers, and drops the connection": { kind: "reset", delivered: true },
-  "answers 500": { kind: "error_500" },
-  "answers a 502 page": { kind: "bad_gateway" },
-  "answers after two seconds": { kind: "slow" },
+const appFaults: Readonly<Record<string, AppFault>> = {
+  ...faultChoices,
   "asks to wait 5 seconds (429)": { kind: "flood" },
   "says that the webhook or topic is gone": { kind: "gone" },
 };
-
-export interface AppsStandInOptions {
-  now: Now;
-  /** Names for the board. Default `alerts`. */
-  slackChannel?: string;
-  discordChannel?: string;
-  /** Default `stand-in-topic`. */
-  ntfyTopic?: string;
-  /** Answers 429 to messages above the vendors' limits. Default true. */
-  limited?: boolean;
-}
 
 interface AppContents {
   slack: SlackContent;
@@ -51,72 +30,43 @@ export type AppsStandIn = Awaited<ReturnType<typeof createAppsStandIn>>;
 const slackPath = "/services/T00STANDIN/B00STANDIN/onThisMachineOnlyXXXXXXX";
 const discordWebhook = "700000000000000001/on-this-machine-only-XXXXXXXXXXXXXXXX";
 const ntfyBase = "/ntfy";
-const bodyLimitBytes = 10 << 20;
-const callsKept = 200;
+const ntfyTopic = "on-call-phone-of-the-demo";
 
-/** Slack, Discord and ntfy on this machine, as strict as the real ones. */
-export async function createAppsStandIn(options: AppsStandInOptions) {
-  const { now, slackChannel = "alerts", discordChannel = "alerts", ntfyTopic = "stand-in-topic" } = options;
+/** Slack, Discord and ntfy on this machine, as strict as the real ones. `limited`: 429 above the vendors' limits. */
+export async function createAppsStandIn({ now, limited = true }: { now: Now; limited?: boolean }) {
   const { changed, onChange } = createChanges();
   const faults = createFaults<AppFault>(changed);
-  const calls: (ShownCall & { app: AppName })[] = [];
-  const closing = new AbortController();
-  const desk = <Content>(app: App<Content>) => new AppDesk(app, { now, changed, limited: options.limited ?? true });
-  const desks = {
-    slack: desk(createSlack({ path: slackPath, channel: slackChannel })),
-    discord: desk(createDiscord({ webhook: discordWebhook, channel: discordChannel })),
-    ntfy: desk(createNtfy({ base: ntfyBase, topic: ntfyTopic })),
+  const limits = new Limits(now);
+  const deps = { now, changed };
+  const apps = {
+    slack: createSlack({ path: slackPath, channel: "risk" }, deps),
+    discord: createDiscord({ webhook: discordWebhook, channel: "market-alerts" }, deps),
+    ntfy: createNtfy({ base: ntfyBase, topic: ntfyTopic }, deps),
   };
-  const all: readonly AppDesk<never>[] = Object.values(desks) as unknown as AppDesk<never>[];
+  const all = Object.values(apps) as unknown as readonly App<never>[];
 
-  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readWhole(incoming, bodyLimitBytes);
-    const request = { ...toRequest(incoming), body: body ?? Buffer.alloc(0) };
-    const found = all.find(({ app }) => app.owns(request.url.pathname));
-    if (found === undefined) return send(response, { status: 404, body: "nothing is here" });
-    if (body === undefined) return send(response, { status: 413, body: "too large" });
-    const { name } = found.app;
-    const isLook = request.method === "GET";
-    const fault = isLook ? undefined : faults.take(({ app }) => app === undefined || app === name);
-    const answer = await (fault === undefined ? found.answer(request) : meet(fault, found, request));
-    calls.push({
-      ...{ app: name, at: now(), method: isLook ? "look" : "message", status: answer?.status ?? 0, fault: fault?.kind },
-      ...(answer !== undefined && answer.status >= 400 && { description: wordsOf(answer) }),
-    });
-    if (calls.length > callsKept) calls.shift();
-    changed();
-    if (answer !== undefined) send(response, answer);
-    else if (fault?.kind === "reset") incoming.socket.resetAndDestroy();
-  }
-
-  async function meet(
-    fault: AppFault,
-    found: AppDesk<never>,
-    request: VendorRequest,
-  ): Promise<VendorAnswer | undefined> {
-    if (fault.delivered === true) await found.answer(request);
-    switch (fault.kind) {
-      case "hang":
-      case "reset":
-        return undefined;
-      case "slow":
-        await delay(2_000, undefined, { signal: closing.signal }).catch(() => {});
-        return found.answer(request);
-      case "error_500":
-        return { status: 500, body: "internal error" };
-      case "bad_gateway":
-        return { status: 502, body: "<html><body><h1>502 Bad Gateway</h1></body></html>" };
-      case "flood":
-        return found.askToWait(5);
-      case "gone":
-        return found.app.gone;
-    }
-  }
-
-  const server = createServer((request, response) => {
-    serve(request, response).catch(() => request.socket.destroy());
+  const { url, calls, close } = await openVendorServer(now, changed, async (request) => {
+    const { pathname } = new URL(request.url);
+    const app = all.find(({ owns }) => owns(pathname));
+    return app === undefined ? reply(404, "nothing is here") : readCall(app, request);
   });
-  const { url } = await listen(server);
+
+  function readCall(app: App<never>, request: Request): Asked<{ app: AppName; method: string }> {
+    const { name } = app;
+    if (request.method === "GET") return { call: { app: name, method: "look" }, run: () => app.answer(request) };
+    const fault = faults.take((one) => one.app === undefined || one.app === name);
+    const run = async () => {
+      if (fault?.kind === "gone") return app.gone();
+      const all = app.limits.map((limit) => ({ ...limit, key: `${name} ${limit.spanMs}` }));
+      const windows = limited ? all : [];
+      const seconds = fault?.kind === "flood" ? 5 : limits.waitMs(name, windows) / 1000;
+      if (seconds > 0) return reply(429, app.askToWait(seconds), { "retry-after": String(Math.ceil(seconds)) });
+      const answer = await app.answer(request);
+      if (answer.ok) limits.count(windows);
+      return answer;
+    };
+    return { call: { app: name, method: "message" }, fault, run };
+  }
 
   return {
     /** The webhooks' whole addresses, as users copy them. */
@@ -124,84 +74,25 @@ export async function createAppsStandIn(options: AppsStandInOptions) {
     discordUrl: `${url}/api/webhooks/${discordWebhook}`,
     ntfyServer: url + ntfyBase,
     ntfyTopic,
-    faults,
     sources: all.map(
       (one): BoardSource => ({
-        ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
-        calls: () => calls.filter(({ app }) => app === one.app.name),
-        faults: offerFaults(faults, faultChoices, () => ({ app: one.app.name })),
+        ...{ app: one.name, title: one.title, places: () => [placeOf(one)], onChange },
+        calls: () => calls.filter(({ app }) => app === one.name),
+        faults: offerFaults(faults, appFaults, () => ({ app: one.name })),
       }),
     ),
-    messages: <A extends AppName>(app: A) => structuredClone(desks[app].messages.posted) as Posted<AppContents[A]>[],
-    calls: () => structuredClone(calls),
-    async close(): Promise<void> {
-      closing.abort();
-      await closeServer(server);
-    },
+    messages: <A extends AppName>(app: A) => structuredClone(apps[app].messages.posted) as Posted<AppContents[A]>[],
+    close,
   };
 }
 
-class AppDesk<Content> {
-  readonly app: App<Content>;
-  readonly messages: Messages<Content>;
-  readonly #deps: { now: Now; limited: boolean };
-  #takenAt: number[] = [];
-
-  constructor(app: App<Content>, deps: { now: Now; changed(): void; limited: boolean }) {
-    this.app = app;
-    this.messages = new Messages({ ...deps, idOf: app.idOf });
-    this.#deps = deps;
-  }
-
-  async answer(request: VendorRequest): Promise<VendorAnswer> {
-    if (request.method === "GET") return this.app.answer(request, this.messages);
-    const waitMs = this.#deps.limited ? this.#waitMs() : 0;
-    if (waitMs > 0) return this.askToWait(waitMs / 1000);
-    const answer = await this.app.answer(request, this.messages);
-    if (answer.status < 300) this.#takenAt = [...this.#takenAt.slice(-100), this.#deps.now()];
-    return answer;
-  }
-
-  askToWait(seconds: number): VendorAnswer {
-    return { status: 429, headers: { "retry-after": String(Math.ceil(seconds)) }, body: this.app.askToWait(seconds) };
-  }
-
-  place() {
-    const { posted } = this.messages;
-    const { app } = this;
-    return {
-      ...{ id: app.name, name: app.place, about: app.title, count: posted.length },
-      newest: (atMost: number) =>
-        posted.slice(-atMost).map(({ id, at, content, edits }) => ({
-          ...{ id, at, from: "Tocsin", marks: app.marks(content), body: app.view(content) },
-          earlier: edits.map((edit) => app.view(edit.content)),
-        })),
-    };
-  }
-
-  #waitMs(): number {
-    const at = this.#deps.now();
-    const waits = this.app.limits.map(({ atMost, spanMs }) => {
-      const first = this.#takenAt.filter((time) => time > at - spanMs).at(-atMost);
-      return first === undefined ? 0 : first + spanMs - at;
-    });
-    return Math.max(...waits);
-  }
-}
-
-function toRequest({ method = "", url = "", headers }: IncomingMessage): Omit<VendorRequest, "body"> {
-  return { method, url: new URL(url, "http://stand-in"), headers };
-}
-
-function wordsOf({ body }: VendorAnswer): string {
-  if (typeof body === "string") return body;
-  const { message, error } = (body ?? {}) as { message?: string; error?: string };
-  return message ?? error ?? "";
-}
-
-function send(response: ServerResponse, { status, body, headers = {} }: VendorAnswer): void {
-  const isText = typeof body === "string";
-  const type = isText ? "text/plain; charset=utf-8" : "application/json";
-  response.writeHead(status, { ...headers, ...(body === undefined ? {} : { "content-type": type }) });
-  response.end(body === undefined || isText ? body : JSON.stringify(body));
+function placeOf({ name, place, title, messages: { posted }, view, marks }: App<never>): Place {
+  return {
+    ...{ id: name, name: place, about: title, count: posted.length },
+    newest: (atMost) =>
+      posted.slice(-atMost).map(({ id, at, content, edits }) => ({
+        ...{ id, at, from: "Tocsin", marks: marks(content), body: view(content) },
+        earlier: edits.map((edit) => view(edit.content)),
+      })),
+  };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readJson } from "../../src/ground/text/read-json.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
 import { sizeOfPng } from "../chat/world.ts";
-import { type App, isJson, type Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { type App, type AppDeps, isJson, Messages, type Posted, reply } from "./app.ts";
 
 /** https://docs.discord.com/developers/resources/message#embed-object-embed-limits . Discord ignores unknown names. */
 const embed = z.object({
@@ -49,21 +49,23 @@ interface Attachment {
   png: Uint8Array;
 }
 
-/** @param options.webhook `<id>/<token>` */
-export function createDiscord(options: { webhook: string; channel: string }): App<DiscordContent> {
+/** A webhook of API version 10: other versions have other units of time. @param options.webhook `<id>/<token>` */
+export function createDiscord(
+  { webhook, channel }: { webhook: string; channel: string },
+  deps: AppDeps,
+): App<DiscordContent> {
+  const idOf = (number: number) => String(700_000_000_000_000_100n + BigInt(number));
+  const messages = new Messages<DiscordContent>(deps, idOf);
   return {
-    name: "discord",
-    title: "Discord",
-    place: `#${options.channel}`,
+    ...{ name: "discord", title: "Discord", place: `#${channel}`, messages },
     owns: (path) => path.startsWith("/api/"),
-    answer: (request, messages) => answerDiscord(request, options.webhook, messages),
+    answer: (request) => answerDiscord(request, webhook, messages),
     limits: [
       { atMost: 5, spanMs: 2_000 },
       { atMost: 30, spanMs: 60_000 },
     ],
     askToWait: (seconds) => ({ message: "You are being rate limited.", retry_after: seconds, global: false }),
-    gone: refuse(404, 10015, "Unknown Webhook"),
-    idOf: (number) => String(700_000_000_000_000_100n + BigInt(number)),
+    gone: () => refuse(404, 10015, "Unknown Webhook"),
     view: (content) => <ContentView {...content} />,
     marks: ({ flags, pings }) => [
       ...((flags & silentFlag) === 0 ? [] : ["silent"]),
@@ -72,27 +74,23 @@ export function createDiscord(options: { webhook: string; channel: string }): Ap
   };
 }
 
-/** Answers as a webhook of API version 10. Other versions are refused, as their times have other units. */
-export async function answerDiscord(
-  request: VendorRequest,
-  webhook: string,
-  messages: Messages<DiscordContent>,
-): Promise<VendorAnswer> {
-  const { url, method } = request;
-  const [, asked, messageId] =
-    /^\/api\/v10\/webhooks\/([^/]+\/[^/]+)(?:\/messages\/([^/]+))?$/.exec(url.pathname) ?? [];
+async function answerDiscord(request: Request, webhook: string, messages: Messages<DiscordContent>): Promise<Response> {
+  const { pathname, searchParams } = new URL(request.url);
+  const { method } = request;
+  const [, asked, messageId] = /^\/api\/v10\/webhooks\/([^/]+\/[^/]+)(?:\/messages\/([^/]+))?$/.exec(pathname) ?? [];
   if (asked !== webhook) return refuse(404, 10015, "Unknown Webhook");
   const [id = ""] = webhook.split("/");
-  if (messageId === undefined && method === "GET") return { status: 200, body: { id, type: 1, name: "alerts" } };
+  if (messageId === undefined && method === "GET") return reply(200, { id, type: 1, name: "alerts" });
   const former = messages.posted.find((posted) => posted.id === messageId);
   if (messageId !== undefined && former === undefined) return refuse(404, 10008, "Unknown Message");
   if (method !== (former === undefined ? "POST" : "PATCH")) return refuse(405, 0, "405: Method Not Allowed");
 
-  const given = await readParts(request);
-  if (given === undefined) return refuse(400, 50109, "The request body contains invalid JSON.");
-  const read = message.safeParse(given.payload);
+  const form = isJson(request) ? undefined : await request.formData().catch(() => undefined);
+  const payload = readJson(form === undefined ? await request.text() : String(form.get("payload_json")));
+  if (payload === undefined) return refuse(400, 50109, "The request body contains invalid JSON.");
+  const read = message.safeParse(payload);
   if (!read.success) return invalidForm(read.error.issues[0]?.path, read.error.issues[0]?.message);
-  const attachments = attachmentsAfter(former?.content.attachments ?? [], read.data.attachments, given.files);
+  const attachments = await attachmentsAfter(former?.content.attachments ?? [], read.data.attachments, form);
   if (attachments === undefined) return invalidForm(["attachments"], "An attachment is not there");
   const { content = former?.content.content ?? "", embeds = former?.content.embeds ?? [], flags } = read.data;
   const mentions = read.data.allowed_mentions;
@@ -105,61 +103,37 @@ export async function answerDiscord(
   if (lost !== -1) return invalidForm(["embeds", lost, "image", "url"], "Not a well formed URL.");
   const after = { content, embeds, attachments, flags: former?.content.flags ?? flags ?? 0, pings };
   const posted = former === undefined ? messages.add(after) : messages.edit(former, after);
-  const isAnswered = former !== undefined || url.searchParams.get("wait") === "true";
-  return isAnswered ? { status: 200, body: describe(posted) } : { status: 204 };
+  const isAnswered = former !== undefined || searchParams.get("wait") === "true";
+  return isAnswered ? reply(200, describe(posted)) : new Response(null, { status: 204 });
 }
 
-function refuse(status: number, code: number, words: string, more: Record<string, unknown> = {}): VendorAnswer {
-  return { status, body: { message: words, code, ...more } };
+function refuse(status: number, code: number, words: string, more: Record<string, unknown> = {}): Response {
+  return reply(status, { message: words, code, ...more });
 }
 
 /** Discord names the wrong field by its path. */
-function invalidForm(path: readonly PropertyKey[] = [], words = ""): VendorAnswer {
+function invalidForm(path: readonly PropertyKey[] = [], words = ""): Response {
   const fault: object = { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: words }] };
   const errors = path.reduceRight((inner, step) => ({ [String(step)]: inner }), fault);
   return refuse(400, 50035, "Invalid Form Body", { errors });
 }
 
-interface Upload {
-  field: string;
-  filename: string;
-  type: string;
-  bytes: Uint8Array;
-}
-
-/** JSON, or a form with `payload_json` and files. */
-async function readParts(request: VendorRequest): Promise<{ payload: unknown; files: Upload[] } | undefined> {
-  if (isJson(request)) {
-    const payload = readJson(request.body.toString());
-    return payload === undefined ? undefined : { payload, files: [] };
-  }
-  const headers = { "content-type": String(request.headers["content-type"]) };
-  const form = await new Response(new Uint8Array(request.body), { headers }).formData().catch(() => undefined);
-  const payload = readJson(String(form?.get("payload_json")));
-  if (form === undefined || payload === undefined) return undefined;
-  const files: Upload[] = [];
-  for (const [field, file] of form) {
-    if (!(file instanceof File)) continue;
-    files.push({ field, filename: file.name, type: file.type, bytes: new Uint8Array(await file.arrayBuffer()) });
-  }
-  return { payload, files };
-}
-
 /** Keeps only the attachments that the edit names. A new one is named by its file's number. Undefined: unknown name. */
-function attachmentsAfter(
+async function attachmentsAfter(
   former: Attachment[],
   named: z.infer<typeof message>["attachments"],
-  files: readonly Upload[],
-): Attachment[] | undefined {
-  if (named === undefined) return files.length === 0 ? former : undefined;
-  const after = named.map(({ id, filename, description }) => {
-    const file = files.find(({ field }) => field === `files[${id}]`);
-    if (file === undefined) return former.find((one) => one.id === id);
-    const { type, bytes } = file;
-    if (file.filename !== filename || type !== "image/png" || sizeOfPng(bytes).width === 0) return undefined;
-    return { id: `8${former.length}${id}`, filename, description, size: bytes.length, png: bytes };
+  form: FormData | undefined,
+): Promise<Attachment[] | undefined> {
+  if (named === undefined) return form === undefined ? former : undefined;
+  const after = named.map(async ({ id, filename, description }) => {
+    const file = form?.get(`files[${id}]`);
+    if (!(file instanceof File)) return former.find((one) => one.id === id);
+    const png = new Uint8Array(await file.arrayBuffer());
+    if (file.name !== filename || file.type !== "image/png" || sizeOfPng(png).width === 0) return undefined;
+    return { id: `8${former.length}${id}`, filename, description, size: png.length, png };
   });
-  return after.every((one) => one !== undefined) ? after : undefined;
+  const attachments = await Promise.all(after);
+  return attachments.every((one) => one !== undefined) ? attachments : undefined;
 }
 
 function unitsOf({ title = "", description = "", footer }: z.infer<typeof embed>): number {

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { readJson } from "../../src/ground/text/read-json.ts";
 import { Picture, WebLink } from "../board/views.tsx";
-import type { App, Messages, VendorAnswer, VendorRequest } from "./app.ts";
+import { type App, type AppDeps, Messages, reply } from "./app.ts";
 
 /** The part of https://docs.ntfy.sh/publish/#publish-as-json that Tocsin uses. */
 const publishing = z.strictObject({
@@ -42,51 +42,44 @@ export interface NtfyOptions {
   hasSequences?: boolean;
 }
 
-export function createNtfy(options: NtfyOptions): App<NtfyContent> {
+/** An ntfy server whose other topics belong to others. */
+export function createNtfy(options: NtfyOptions, deps: AppDeps): App<NtfyContent> {
+  const { base, topic, token, hasSequences = true } = options;
+  const messages = new Messages<NtfyContent>(deps, (number) => `m${String(number).padStart(11, "0")}`);
+  async function answer(request: Request): Promise<Response> {
+    const path = new URL(request.url).pathname.slice(base.length).replace(/^\/$/, "");
+    if (path === "/v1/health" && request.method === "GET") return reply(200, { healthy: true });
+    if (path !== "" || request.method !== "POST") return refuse(404, 40401, "page not found");
+    const read = publishing.safeParse(readJson(await request.text()));
+    if (!read.success) return refuse(400, ...(codes[String(read.error.issues[0]?.path[0])] ?? noJson));
+    const authorization = request.headers.get("authorization");
+    if (token !== undefined && authorization === null) return refuse(403, 40301, "forbidden");
+    if (token !== undefined && authorization !== `Bearer ${token}`) return refuse(401, 40101, "unauthorized");
+    const { topic: asked, sequence_id: sequence, filename: _name, ...content } = read.data;
+    if (asked !== topic) return refuse(403, 40301, "forbidden");
+    // The real server turns a longer message into a file, which nobody reads on a lock screen.
+    if (Buffer.byteLength(content.message) > maxMessageBytes)
+      return refuse(413, 41301, "attachment too large, or bandwidth limit reached");
+    const sequenceId = hasSequences ? sequence : undefined;
+    const former = messages.posted.find((one) => sequenceId !== undefined && one.content.sequenceId === sequenceId);
+    const after = { ...content, sequenceId };
+    const { id, at } = former === undefined ? messages.add(after) : messages.edit(former, after);
+    const facts = { id, time: Math.floor(at / 1000), event: "message", topic, message: content.message };
+    return reply(200, hasSequences ? { ...facts, sequence_id: sequenceId ?? id } : facts);
+  }
   return {
-    name: "ntfy",
-    title: "ntfy",
-    place: options.topic,
-    owns: (path) => path === options.base || path.startsWith(`${options.base}/`),
-    answer: (request, messages) => answerNtfy(request, options, messages),
+    ...{ name: "ntfy", title: "ntfy", place: topic, messages, answer, view: viewContent },
+    owns: (path) => path === base || path.startsWith(`${base}/`),
     // ntfy.sh accepts 60 at once, then one every five seconds.
     limits: [{ atMost: 60, spanMs: 300_000 }],
     askToWait: () => ({ code: 42901, http: 429, error: "limit reached: too many requests" }),
-    gone: refuse(403, 40301, "forbidden"),
-    idOf: (number) => `m${String(number).padStart(11, "0")}`,
-    view: viewContent,
+    gone: () => refuse(403, 40301, "forbidden"),
     marks: ({ priority }) => [priorities[priority] ?? ""],
   };
 }
 
-/** Answers as an ntfy server whose other topics belong to others. */
-export function answerNtfy(
-  { url, method, headers, body }: VendorRequest,
-  { base, topic, token, hasSequences = true }: NtfyOptions,
-  messages: Messages<NtfyContent>,
-): VendorAnswer {
-  const path = url.pathname.slice(base.length).replace(/^\/$/, "");
-  if (path === "/v1/health" && method === "GET") return { status: 200, body: { healthy: true } };
-  if (path !== "" || method !== "POST") return refuse(404, 40401, "page not found");
-  const read = publishing.safeParse(readJson(body.toString()));
-  if (!read.success) return refuse(400, ...(codes[String(read.error.issues[0]?.path[0])] ?? noJson));
-  if (token !== undefined && headers.authorization === undefined) return refuse(403, 40301, "forbidden");
-  if (token !== undefined && headers.authorization !== `Bearer ${token}`) return refuse(401, 40101, "unauthorized");
-  const { topic: asked, sequence_id: sequence, filename: _name, ...content } = read.data;
-  if (asked !== topic) return refuse(403, 40301, "forbidden");
-  // The real server turns a longer message into a file, which nobody reads on a lock screen.
-  if (Buffer.byteLength(content.message) > maxMessageBytes)
-    return refuse(413, 41301, "attachment too large, or bandwidth limit reached");
-  const sequenceId = hasSequences ? sequence : undefined;
-  const former = messages.posted.find((posted) => sequenceId !== undefined && posted.content.sequenceId === sequenceId);
-  const after = { ...content, sequenceId };
-  const { id, at } = former === undefined ? messages.add(after) : messages.edit(former, after);
-  const facts = { id, time: Math.floor(at / 1000), event: "message", topic, message: content.message };
-  return { status: 200, body: hasSequences ? { ...facts, sequence_id: sequenceId ?? id } : facts };
-}
-
-function refuse(status: number, code: number, words: string): VendorAnswer {
-  return { status, body: { code, http: status, error: words, link: "https://ntfy.sh/docs/publish/" } };
+function refuse(status: number, code: number, words: string): Response {
+  return reply(status, { code, http: status, error: words, link: "https://ntfy.sh/docs/publish/" });
 }
 
 /** Tags that ntfy shows as a symbol before the title. Others are shown below as words. */

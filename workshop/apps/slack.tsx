@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { readJson } from "../../src/ground/text/read-json.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
-import { type App, isJson, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { type App, type AppDeps, isJson, Messages, reply } from "./app.ts";
 
 /** The part of Block Kit that Tocsin sends (https://docs.slack.dev/reference/block-kit/blocks). */
 const isOn = z.boolean().optional();
@@ -39,45 +39,33 @@ export interface SlackContent {
   blocks: z.infer<typeof block>[];
 }
 
+const payload = z.object({ text: z.string().default(""), blocks: z.array(z.unknown()).default([]) });
 const maxTextUnits = 40_000;
 const mostBlocks = 50;
 
-/** @param options.path of the webhook, which is its secret */
-export function createSlack(options: { path: string; channel: string }): App<SlackContent> {
+/** An incoming webhook, which answers one word of plain text. @param options.path is its secret */
+export function createSlack({ path, channel }: { path: string; channel: string }, deps: AppDeps): App<SlackContent> {
+  const messages = new Messages<SlackContent>(deps, String);
+  async function answer(request: Request): Promise<Response> {
+    if (new URL(request.url).pathname !== path) return reply(404, "no_service");
+    if (request.method !== "POST") return reply(405, "method_not_allowed");
+    const { data } = payload.safeParse(isJson(request) ? readJson(await request.text()) : undefined);
+    if (data === undefined) return reply(400, "invalid_payload");
+    const { text, blocks } = data;
+    if (text === "" && blocks.length === 0) return reply(400, "no_text");
+    if (text.length > maxTextUnits) return reply(400, "msg_too_long");
+    const read = z.array(block).max(mostBlocks).safeParse(blocks);
+    if (!read.success) return reply(400, "invalid_blocks");
+    messages.add({ text, blocks: read.data });
+    return reply(200, "ok");
+  }
   return {
-    name: "slack",
-    title: "Slack",
-    place: `#${options.channel}`,
+    ...{ name: "slack", title: "Slack", place: `#${channel}`, messages, answer, view: viewContent, marks: () => [] },
     owns: (path) => path.startsWith("/services/"),
-    answer: (request, messages) => answerSlack(request, options.path, messages),
     limits: [{ atMost: 5, spanMs: 3_000 }],
     askToWait: () => "rate_limited",
-    gone: { status: 404, body: "no_service" },
-    idOf: String,
-    view: viewContent,
-    marks: () => [],
+    gone: () => reply(404, "no_service"),
   };
-}
-
-/** Answers as an incoming webhook: one word of plain text. */
-export function answerSlack(
-  request: VendorRequest,
-  path: string,
-  messages: Pick<Messages<SlackContent>, "add">,
-): VendorAnswer {
-  const refuse = (body: string, status = 400) => ({ status, body });
-  if (request.url.pathname !== path) return refuse("no_service", 404);
-  if (request.method !== "POST") return refuse("method_not_allowed", 405);
-  const payload = isJson(request) ? readJson(request.body.toString()) : undefined;
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return refuse("invalid_payload");
-  const { text = "", blocks = [] } = payload as Record<string, unknown>;
-  if (typeof text !== "string" || !Array.isArray(blocks)) return refuse("invalid_payload");
-  if (text === "" && blocks.length === 0) return refuse("no_text");
-  if (text.length > maxTextUnits) return refuse("msg_too_long");
-  const read = z.array(block).max(mostBlocks).safeParse(blocks);
-  if (!read.success) return refuse("invalid_blocks");
-  messages.add({ text, blocks: read.data });
-  return { status: 200, body: "ok" };
 }
 
 function viewContent({ text, blocks }: SlackContent): Child {

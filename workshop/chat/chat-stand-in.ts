@@ -1,59 +1,31 @@
-import { createServer } from "node:http";
 import type { Now } from "../../src/core/clock.ts";
-import { closeServer, createFaults, listen } from "../stand-in.ts";
-import { answerBotRequest, type StandInCall, type TelegramFault } from "./endpoint.ts";
-import { FloodControl, type FloodLimits } from "./flood.ts";
+import { createFaults } from "../stand-in.ts";
+import { Limits, openVendorServer } from "../vendor-server.ts";
+import { readCall, type TelegramFault } from "./endpoint.ts";
 import { type Bot, chatOf, describeMembership } from "./methods.ts";
 import { UpdateQueue } from "./updates.ts";
 import { viewTelegram } from "./view.tsx";
-import {
-  type ChatOptions,
-  findMessage,
-  type Membership,
-  presentIn,
-  type StandInChat,
-  type StandInMessage,
-  World,
-} from "./world.ts";
+import { type ChatOptions, findMessage, type Membership, presentIn, type StandInChat, World } from "./world.ts";
 
 export interface ChatStandInOptions {
   now: Now;
-  /** Default 0: any free port. */
-  port?: number;
   /** `<digits>:<secret>`. Each is a bot of its own. */
   tokens: string[];
   chats: ChatOptions[];
-  /** Privacy mode is off for every bot. Default false. */
-  readsAll?: boolean;
-  /** Default: the vendor's limits. `Infinity` lifts a limit. */
-  limits?: Partial<FloodLimits>;
+  /** Answers 429 to messages above the vendor's limits. Default true. */
+  limited?: boolean;
 }
-
-const callsKept = 20_000;
 
 export type ChatStandIn = Awaited<ReturnType<typeof createChatStandIn>>;
 
 /** A strict stand-in for the Telegram Bot API. In memory only. */
 export async function createChatStandIn(options: ChatStandInOptions) {
-  const { now } = options;
+  const { now, limited = true } = options;
   const { world, bots, tellService } = openWorld(options);
-  const { changed, onChange, waitFor } = world.changes;
+  const { changed, onChange } = world.changes;
   const faults = createFaults<TelegramFault>(changed);
-  const calls: StandInCall[] = [];
-  const endpoint = {
-    ...{ world, faults, bots, now },
-    flood: new FloodControl(options.limits ?? {}, now),
-    record(call: StandInCall) {
-      calls.push(call);
-      if (calls.length > callsKept) calls.shift();
-      if (call.status !== 200) changed();
-    },
-  };
-  // Longer than clients keep a connection: on a busy machine the end of an idle connection could meet the next message.
-  const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
-    answerBotRequest(endpoint, request, response).catch(() => request.socket.destroy());
-  });
-  const { url, port } = await listen(server, options.port);
+  const endpoint = { world, limits: new Limits(now), limited, faults, bots };
+  const { url, calls, close } = await openVendorServer(now, changed, (request) => readCall(endpoint, request));
 
   const chatOrThrow = (chatId: string): StandInChat => {
     const chat = world.chats.get(chatId);
@@ -65,7 +37,7 @@ export async function createChatStandIn(options: ChatStandInOptions) {
 
   return {
     /** `url`: for `apiRoot`, without a trailing slash. */
-    ...{ url, port, faults, messages },
+    ...{ url, faults, messages },
     source: viewTelegram({ world, faults, calls: () => calls, onChange }),
     /** The latest requests, oldest first, at most 20,000. A snapshot. */
     calls: () => structuredClone(calls),
@@ -94,21 +66,17 @@ export async function createChatStandIn(options: ChatStandInOptions) {
     setWebhook(token: string, webhook: string | undefined): void {
       const bot = bots.get(token);
       if (bot === undefined) throw new Error("the stand-in has no such bot");
-      bot.updates.setWebhook(webhook);
+      bot.updates.webhook = webhook;
+      bot.updates.wake("webhook");
     },
     deleteMessage(chatId: string, messageId: number): void {
       const message = findMessage(chatOrThrow(chatId), messageId);
       if (message !== undefined) world.deleteMessage(message);
     },
     migrate: (chatId: string) => world.migrate(chatOrThrow(chatId)),
-    /** Resolves when the chat shows at least `count` messages. Rejects after `timeoutMs`. */
-    waitForMessages(chatId: string, count: number, timeoutMs = 10_000): Promise<StandInMessage[]> {
-      const look = () => (presentIn(chatOrThrow(chatId)).length < count ? undefined : messages(chatId));
-      return waitFor(look, timeoutMs, () => `chat ${chatId} shows ${messages(chatId).length} of ${count} messages`);
-    },
     async close(): Promise<void> {
-      for (const bot of bots.values()) bot.updates.close();
-      await closeServer(server);
+      for (const bot of bots.values()) bot.updates.wake("closed");
+      await close();
     },
   };
 }
@@ -119,7 +87,7 @@ const dateOf = (now: Now) => Math.floor(now() / 1000);
 
 function openWorld(options: ChatStandInOptions) {
   const { now } = options;
-  const bots: Bots = new Map(options.tokens.map((token) => [token, botOf(token, options)]));
+  const bots: Bots = new Map(options.tokens.map((token) => [token, botOf(token)]));
   const tellMembership = (chat: StandInChat, before: Membership) => {
     for (const bot of bots.values()) {
       const members = {
@@ -180,14 +148,14 @@ function inTopic(chat: StandInChat, topicId: number): Record<string, unknown> {
 /** https://core.telegram.org/bots/features#privacy-mode, without answers to a bot's message. */
 function hears(bot: Bot, chat: StandInChat, text: string, lastBot: string | undefined): boolean {
   if (chat.membership === "left" || chat.membership === "kicked") return false;
-  if (chat.kind === "channel" || chat.membership === "administrator" || bot.readsAll) return true;
+  if (chat.kind === "channel" || chat.membership === "administrator") return true;
   const [, addressed] = /^\/\w+(?:@(\w+))?/.exec(text) ?? [];
   if (addressed !== undefined) return addressed.toLowerCase() === bot.username.toLowerCase();
   return text.startsWith("/") && lastBot === bot.id;
 }
 
-function botOf(token: string, { now, readsAll = false }: ChatStandInOptions): Bot {
+function botOf(token: string): Bot {
   const id = token.split(":")[0] ?? "";
   if (!/^\d+:.+$/.test(token)) throw new Error("a bot token has the shape <digits>:<secret>");
-  return { id, username: `tocsin_${id}_bot`, name: "Tocsin", readsAll, updates: new UpdateQueue(now) };
+  return { id, username: `tocsin_${id}_bot`, name: "Tocsin", updates: new UpdateQueue() };
 }

@@ -1,5 +1,5 @@
-import type { FloodControl } from "./flood.ts";
-import { badRequest, createParameters, type Parameters, Refusal } from "./parameters.ts";
+import type { Limits } from "../vendor-server.ts";
+import { badRequest, type Parameters, Refusal } from "./parameters.ts";
 import { type FormattedText, readCaption, readText } from "./text.ts";
 import type { UpdateQueue } from "./updates.ts";
 import { findMessage, type Membership, type StandInChat, type StandInMessage, sizeOfPng, type World } from "./world.ts";
@@ -8,17 +8,22 @@ export interface Bot {
   id: string;
   username: string;
   name: string;
-  /** Privacy mode is off: the bot sees every message of its groups. */
-  readsAll: boolean;
   /** Updates for `getUpdates` until the bot confirms them. */
   updates: UpdateQueue;
 }
 
-export interface MethodCall {
+export interface ChatWorld {
   world: World;
-  flood: FloodControl;
+  limits: Limits;
+  /** Messages above the vendor's limits are refused. */
+  limited: boolean;
+}
+
+export interface MethodCall extends ChatWorld {
   bot: Bot;
   parameters: Parameters;
+  /** Keyed by the names of their fields. */
+  files: ReadonlyMap<string, File>;
   gone: AbortSignal;
 }
 
@@ -28,11 +33,11 @@ const methods = new Map<string, (call: MethodCall) => unknown>([
   ["editmessagetext", editMessageText],
   ["editmessagecaption", editMessageCaption],
   ["editmessagemedia", editMessageMedia],
-  ["getme", ({ bot }) => ({ ...userOf(bot), can_join_groups: true, can_read_all_group_messages: bot.readsAll })],
+  ["getme", ({ bot }) => ({ ...userOf(bot), can_join_groups: true, can_read_all_group_messages: false })],
   ["getchat", getChat],
   ["getchatmember", getChatMember],
   ["getupdates", ({ bot, parameters, gone }) => bot.updates.get(parameters, gone)],
-  ["getwebhookinfo", ({ bot }) => bot.updates.webhookInfo()],
+  ["getwebhookinfo", ({ bot }) => ({ url: bot.updates.webhook ?? "" })],
 ]);
 
 export async function runMethod(name: string, call: MethodCall): Promise<unknown> {
@@ -42,7 +47,8 @@ export async function runMethod(name: string, call: MethodCall): Promise<unknown
 }
 
 /** Checks in Telegram's order: text, chat, right to write, flood limits, then topic and answered message. */
-function sendMessage({ world, flood, bot, parameters }: MethodCall): unknown {
+function sendMessage(call: MethodCall): unknown {
+  const { world, bot, parameters } = call;
   const content = readText(parameters);
   const chat = findChat(world, parameters);
   checkPresent(chat);
@@ -50,15 +56,15 @@ function sendMessage({ world, flood, bot, parameters }: MethodCall): unknown {
   if (isChannel && chat.membership !== "administrator")
     throw badRequest("need administrator rights in the channel chat");
   if (chat.membership === "muted") throw badRequest("not enough rights to send text messages to the chat");
-  const done = passFlood(flood, bot, chat, "message");
+  const done = passFlood(call, chat, "message");
   const message = world.addMessage(chat, {
     ...content,
     botId: bot.id,
     from: isChannel ? chat.title : bot.name,
     topicId: readTopic(chat, parameters),
     replyTo: readReply(chat, parameters),
-    silent: parameters.flag("disable_notification"),
-    previewDisabled: objectOf(parameters, "link_preview_options").is_disabled === true,
+    silent: parameters.disable_notification,
+    previewDisabled: parameters.link_preview_options?.is_disabled === true,
   });
   done();
   return describeMessage(chat, message, bot);
@@ -66,51 +72,44 @@ function sendMessage({ world, flood, bot, parameters }: MethodCall): unknown {
 
 function editMessageText(call: MethodCall): unknown {
   const content = readText(call.parameters);
-  return edit(call, (message) => {
-    if (message.picture !== undefined) throw badRequest("there is no text in the message to edit");
-    refuseUnmodified(message, content);
-    call.world.editMessage(message, content);
+  return editWords(call, content, ({ picture }) => {
+    if (picture !== undefined) throw badRequest("there is no text in the message to edit");
   });
 }
 
 function editMessageCaption(call: MethodCall): unknown {
   const content = readCaption(call.parameters);
-  return edit(call, (message) => {
-    if (message.picture === undefined) throw badRequest("there is no caption in the message to edit");
-    refuseUnmodified(message, content);
-    call.world.editMessage(message, content);
-    message.picture.isTextFirst = call.parameters.flag("show_caption_above_media");
+  return editWords(call, content, ({ picture }) => {
+    if (picture === undefined) throw badRequest("there is no caption in the message to edit");
+    picture.isTextFirst = call.parameters.show_caption_above_media;
   });
 }
 
-/** Only photos that are uploaded with the request. A text message becomes a photo. */
+/** A text message becomes a photo. */
 async function editMessageMedia(call: MethodCall): Promise<unknown> {
-  const media = createParameters(objectOf(call.parameters, "media"));
-  if (media.text("type") !== "photo") throw badRequest("can't parse InputMedia: type must be photo here");
+  const { media } = call.parameters;
+  if (media === undefined) throw badRequest("can't parse InputMedia");
   const content = readCaption(media);
-  const png = await readPhoto(call.parameters, media.text("media") ?? "");
-  return edit(call, (message) => call.world.addPicture(message, png, content, media.flag("show_caption_above_media")));
+  const png = await readPhoto(call.files.get(media.media.slice("attach://".length)));
+  return edit(call, (message) => call.world.addPicture(message, png, content, media.show_caption_above_media));
 }
 
-async function readPhoto(parameters: Parameters, address: string): Promise<Uint8Array> {
-  const [, name] = /^attach:\/\/([\w-]{1,64})$/.exec(address) ?? [];
-  if (name === undefined) throw badRequest("wrong file identifier/HTTP URL specified");
-  const file = parameters.file(name);
+async function readPhoto(file: File | undefined): Promise<Uint8Array> {
   if (file === undefined) throw badRequest("file must be non-empty");
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { width, height } = sizeOfPng(bytes);
-  if (file.name === "" || !file.type.startsWith("image/") || width === 0 || height === 0)
-    throw badRequest("IMAGE_PROCESS_FAILED");
+  if (file.name === "" || !file.type.startsWith("image/") || width === 0) throw badRequest("IMAGE_PROCESS_FAILED");
   const isTooLong = Math.max(width / height, height / width) > 20;
   if (width + height > 10_000 || isTooLong) throw badRequest("PHOTO_INVALID_DIMENSIONS");
   return bytes;
 }
 
-function edit({ world, flood, bot, parameters }: MethodCall, change: (message: StandInMessage) => void): unknown {
+function edit(call: MethodCall, change: (message: StandInMessage) => void): unknown {
+  const { world, bot, parameters } = call;
   const chat = findChat(world, parameters);
   checkPresent(chat);
-  const done = passFlood(flood, bot, chat, "edit");
-  const message = findMessage(chat, parameters.integer("message_id"));
+  const done = passFlood(call, chat, "edit");
+  const message = findMessage(chat, parameters.message_id);
   if (message === undefined) throw badRequest("message to edit not found");
   if (message.botId !== bot.id) throw badRequest("message can't be edited");
   change(message);
@@ -118,22 +117,31 @@ function edit({ world, flood, bot, parameters }: MethodCall, change: (message: S
   return describeMessage(chat, message, bot);
 }
 
-function refuseUnmodified(message: StandInMessage, content: FormattedText): void {
+function editWords(call: MethodCall, content: FormattedText, check: (message: StandInMessage) => void): unknown {
   const canonical = ({ text, entities }: FormattedText) =>
     JSON.stringify([text, ...entities.map((entity) => Object.entries(entity).sort())]);
-  if (canonical(message) !== canonical(content)) return;
-  throw badRequest(
-    "message is not modified: specified new message content and reply markup " +
-      "are exactly the same as a current content and reply markup of the message",
-  );
+  return edit(call, (message) => {
+    check(message);
+    if (canonical(message) !== canonical(content)) return call.world.editMessage(message, content);
+    throw badRequest(
+      "message is not modified: specified new message content and reply markup " +
+        "are exactly the same as a current content and reply markup of the message",
+    );
+  });
 }
 
-/** Returns a function that counts the executed request. */
-function passFlood(flood: FloodControl, bot: Bot, chat: StandInChat, action: "message" | "edit"): () => void {
-  const request = { botId: bot.id, chatId: chat.id, isGroup: chat.kind !== "channel", action };
-  const seconds = flood.check(request);
-  if (seconds === undefined) return () => flood.count(request);
-  throw new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
+/** A bot may send 30 messages a second, in a chat three at once and then one a second, in a group 20 a minute. */
+function passFlood({ limits, limited, bot }: MethodCall, chat: StandInChat, action: "message" | "edit"): () => void {
+  const key = `${bot.id} ${chat.id}`;
+  const all = [
+    { key: bot.id, spanMs: 1_000, atMost: 30 },
+    ...(action === "message" ? [{ key, spanMs: 3_000, atMost: 3 }] : []),
+    ...(chat.kind === "channel" ? [] : [{ key: `${key} ${action}`, spanMs: 60_000, atMost: 20 }]),
+  ];
+  const windows = limited ? all : [];
+  const seconds = Math.ceil(limits.waitMs(key, windows) / 1000);
+  if (seconds > 0) throw new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
+  return () => limits.count(windows);
 }
 
 function getChat({ world, parameters }: MethodCall): unknown {
@@ -144,12 +152,11 @@ function getChat({ world, parameters }: MethodCall): unknown {
 
 function getChatMember({ world, bot, parameters }: MethodCall): unknown {
   const chat = findChat(world, parameters);
-  if (String(parameters.integer("user_id")) !== bot.id) throw badRequest("member not found");
+  if (String(parameters.user_id) !== bot.id) throw badRequest("member not found");
   return describeMembership(chat, bot);
 }
 
-function findChat(world: World, parameters: Parameters): StandInChat {
-  const id = parameters.text("chat_id") ?? "";
+function findChat(world: World, { chat_id: id = "" }: Parameters): StandInChat {
   if (id === "") throw badRequest("chat_id is empty");
   const chat = world.chats.get(id);
   if (chat === undefined) throw badRequest("chat not found");
@@ -163,8 +170,7 @@ function checkPresent({ membership, kind }: StandInChat): void {
   if (membership === "left") throw new Refusal(403, `Forbidden: bot is not a member of the ${kind} chat`);
 }
 
-function readTopic(chat: StandInChat, parameters: Parameters): number | undefined {
-  const id = parameters.integer("message_thread_id");
+function readTopic(chat: StandInChat, { message_thread_id: id }: Parameters): number | undefined {
   if (id === undefined) return undefined;
   const topic = chat.topics.get(id);
   if (topic === undefined) throw badRequest("message thread not found");
@@ -172,17 +178,10 @@ function readTopic(chat: StandInChat, parameters: Parameters): number | undefine
   return id;
 }
 
-function readReply(chat: StandInChat, parameters: Parameters): number | undefined {
-  const { message_id: id, allow_sending_without_reply: isOptional } = objectOf(parameters, "reply_parameters");
-  if (id === undefined) return undefined;
-  if (findMessage(chat, Number(id)) !== undefined) return Number(id);
-  if (isOptional !== true) throw badRequest("message to be replied not found");
+function readReply(chat: StandInChat, { reply_parameters: reply }: Parameters): number | undefined {
+  if (reply === undefined || findMessage(chat, reply.message_id) !== undefined) return reply?.message_id;
+  if (!reply.allow_sending_without_reply) throw badRequest("message to be replied not found");
   return undefined;
-}
-
-function objectOf(parameters: Parameters, name: string): Record<string, unknown> {
-  const given = parameters.json(name);
-  return typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
 }
 
 function describeMessage(chat: StandInChat, message: StandInMessage, bot: Bot): Record<string, unknown> {

@@ -1,65 +1,59 @@
-export type Parameters = ReturnType<typeof createParameters>;
+import { z } from "zod";
+import { readJson } from "../../src/ground/text/read-json.ts";
 
-/** @throws Refusal for a body that does not match its content type */
-export async function readParameters(contentType: string, body: Buffer): Promise<Parameters> {
-  if (body.length === 0) return createParameters({});
-  if (contentType.startsWith("application/json")) return createParameters(parseObject(body.toString()));
-  if (!contentType.startsWith("multipart/form-data")) throw new Refusal(415, "the stand-in reads JSON and multipart");
-  const answer = new Response(new Uint8Array(body), { headers: { "content-type": contentType } });
-  const form = await answer.formData().catch(() => {
-    throw badRequest("can't parse multipart form");
-  });
-  const fields: [string, string | File][] = [];
-  form.forEach((value, name) => {
-    fields.push([name, value]);
-  });
-  return createParameters(Object.fromEntries(fields));
+/** The kinds that Tocsin sends. Offsets and lengths count UTF-16 units. */
+const entity = z.strictObject({
+  type: z.enum(["bold", "italic", "code", "pre", "text_link", "blockquote", "date_time"]),
+  offset: z.int().min(0),
+  length: z.int().min(0),
+  url: z.string().optional(),
+  unix_time: z.int().optional(),
+  date_time_format: z.string().optional(),
+});
+export type Entity = z.infer<typeof entity>;
+
+const captionFields = {
+  caption: z.string().default(""),
+  caption_entities: z.array(entity).default([]),
+  show_caption_above_media: z.boolean().default(false),
+};
+/** The parameters that Tocsin sends: no markup (`parse_mode`), and only photos that come with the request. */
+const parametersSchema = z.strictObject({
+  chat_id: z.coerce.string().optional(),
+  message_id: z.coerce.number().optional(),
+  message_thread_id: z.int().optional(),
+  user_id: z.int().optional(),
+  text: z.string().default(""),
+  entities: z.array(entity).default([]),
+  ...captionFields,
+  media: z
+    .strictObject({ type: z.literal("photo"), media: z.string().regex(/^attach:\/\/[\w-]{1,64}$/), ...captionFields })
+    .optional(),
+  disable_notification: z.boolean().default(false),
+  link_preview_options: z.strictObject({ is_disabled: z.boolean() }).optional(),
+  reply_parameters: z
+    .strictObject({ message_id: z.int(), allow_sending_without_reply: z.boolean().default(false) })
+    .optional(),
+  offset: z.int().min(1).optional(),
+  limit: z.int().min(1).max(100).default(100),
+  timeout: z.int().min(0).max(50).default(0),
+});
+export type Parameters = z.infer<typeof parametersSchema>;
+
+/** From JSON, or from a form with JSON in its fields. `given`: as received, without files. @throws Refusal */
+export async function readParameters(request: Request) {
+  const isForm = request.headers.get("content-type")?.startsWith("multipart/form-data") === true;
+  const fields = isForm ? [...(await request.formData())] : [];
+  const files = new Map(fields.flatMap(([name, value]) => (value instanceof File ? [[name, value] as const] : [])));
+  const texts = fields.filter(([name]) => !files.has(name)).map(([name, value]) => [name, readField(String(value))]);
+  const given = isForm ? Object.fromEntries(texts) : readJson((await request.text()) || "{}");
+  const { data: parameters, error } = parametersSchema.safeParse(given);
+  if (error !== undefined)
+    throw badRequest(`can't parse ${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`);
+  return { given: given as Record<string, unknown>, parameters, files };
 }
 
-/** The parameters of a method, from JSON or from a multipart form, the forms that Tocsin sends. */
-export function createParameters(all: Record<string, unknown>) {
-  const text = (name: string) => {
-    const value = all[name];
-    return value === undefined || value === null || typeof value === "object" ? undefined : String(value);
-  };
-  const shown = ([name, value]: [string, unknown]) => [
-    name,
-    value instanceof File ? { filename: value.name, contentType: value.type, size: value.size } : value,
-  ];
-  return {
-    /** For inspection: as received, with only name, type and size of a file. */
-    all: Object.fromEntries(Object.entries(all).map(shown)),
-    text,
-    integer(name: string): number | undefined {
-      const value = text(name);
-      return value !== undefined && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
-    },
-    flag: (name: string) => text(name) === "true",
-    /** An object or a list. In a form it is JSON text. */
-    json(name: string): unknown {
-      const value = all[name];
-      return typeof value === "string" ? parseJson(value, `can't parse ${name} JSON object`) : (value ?? undefined);
-    },
-    file(name: string): File | undefined {
-      const value = all[name];
-      return value instanceof File ? value : undefined;
-    },
-  };
-}
-
-function parseObject(source: string): Record<string, unknown> {
-  const value = parseJson(source, "can't parse JSON object");
-  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-  throw badRequest("can't parse JSON object");
-}
-
-function parseJson(source: string, complaint: string): unknown {
-  try {
-    return JSON.parse(source);
-  } catch {
-    throw badRequest(complaint);
-  }
-}
+const readField = (text: string) => (/^[[{]/.test(text) ? readJson(text) : text);
 
 /** A refusal of the Bot API. The descriptions are Telegram's own, literal where they are known. */
 export class Refusal extends Error {

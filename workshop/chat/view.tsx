@@ -2,14 +2,15 @@ import { type Child, type FC, jsx } from "hono/jsx";
 import { type BoardSource, offerFaults, type Place, type ShownMessage } from "../board/source.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
 import type { Faults, OnChange } from "../stand-in.ts";
-import { faultChoices, type StandInCall, type TelegramFault } from "./endpoint.ts";
-import type { Entity, FormattedText } from "./text.ts";
+import { type TelegramFault, telegramFaults } from "./endpoint.ts";
+import type { Entity } from "./parameters.ts";
+import type { FormattedText } from "./text.ts";
 import { findMessage, pictureName, presentIn, type StandInChat, type StandInMessage, type World } from "./world.ts";
 
 export function viewTelegram(deps: {
   world: World;
   faults: Faults<TelegramFault>;
-  calls(): readonly StandInCall[];
+  calls: BoardSource["calls"];
   onChange: OnChange;
 }): BoardSource {
   const { world, faults, calls, onChange } = deps;
@@ -18,7 +19,7 @@ export function viewTelegram(deps: {
     title: "Telegram",
     places: () => [...world.chats.values()].map(viewChat),
     calls,
-    faults: offerFaults(faults, faultChoices, (chat) => ({ chat })),
+    faults: offerFaults(faults, telegramFaults, (chat) => ({ chat })),
     onChange,
     file(name) {
       const png = world.picture(name);

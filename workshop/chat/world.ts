@@ -1,19 +1,17 @@
 import type { Now } from "../../src/core/clock.ts";
 import { createChanges } from "../stand-in.ts";
-import type { Entity, FormattedText } from "./text.ts";
+import type { Entity } from "./parameters.ts";
+import type { FormattedText } from "./text.ts";
 
 /** `muted`: in the chat, but may not write. */
 export type Membership = "administrator" | "member" | "muted" | "left" | "kicked";
 
 export interface ChatOptions {
   id: string;
-  /** Default the id. */
-  title?: string;
+  title: string;
   /** Default `supergroup` for ids that start with `-100`, else `group`. */
   kind?: "group" | "supergroup" | "channel";
-  /** The membership of every bot. Default `administrator` in channels, else `member`. */
-  membership?: Membership;
-  topics?: { id: number; name: string; closed?: boolean }[];
+  topics?: { id: number; name: string }[];
 }
 
 export interface StandInMessage {
@@ -154,9 +152,10 @@ export function sizeOfPng(bytes: Uint8Array): { width: number; height: number } 
   return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
-function createChat({ id, title = id, topics = [], ...options }: ChatOptions): StandInChat {
+function createChat({ id, title, topics = [], ...options }: ChatOptions): StandInChat {
   const kind = options.kind ?? (id.startsWith("-100") ? "supergroup" : "group");
-  const membership = options.membership ?? (kind === "channel" ? "administrator" : "member");
+  // Every bot has the same.
+  const membership = kind === "channel" ? "administrator" : "member";
   return {
     ...{ id, title, kind, membership, isForum: topics.length > 0, messages: [] },
     topics: new Map(topics.map((topic) => [topic.id, { closed: false, ...topic }])),

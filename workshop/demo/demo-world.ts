@@ -57,12 +57,7 @@ routes:
 export async function createDemoWorld({ now, random }: { now: Now; random: Random }) {
   const dataDir = await mkdtemp(join(tmpdir(), "tocsin-demo-"));
   const configPath = join(dataDir, "tocsin.yaml");
-  const apps = await createAppsStandIn({
-    now,
-    slackChannel: "risk",
-    discordChannel: "market-alerts",
-    ntfyTopic: "on-call-phone-of-the-demo",
-  });
+  const apps = await createAppsStandIn({ now });
   await writeFile(configPath, configurationOf(apps));
   const chat = await createChatStandIn({
     now,

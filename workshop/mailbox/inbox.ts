@@ -8,7 +8,6 @@ export interface ReceivedMail extends ParsedMail {
   receivedAt: number;
   /** How often a mail with this Message-ID came to this mailbox. Readers see one, as in Gmail. */
   copies: number;
-  envelopeFrom: string;
 }
 
 export type ParsedMail = Awaited<ReturnType<typeof parseMail>>;
@@ -22,12 +21,12 @@ export class Inbox {
   #lastId = 0;
 
   /** A second mail with the same Message-ID in the same mailbox is only counted. */
-  add(address: string, envelopeFrom: string, mail: ParsedMail, receivedAt: number): void {
+  add(address: string, mail: ParsedMail, receivedAt: number): void {
     const mailbox = address.toLowerCase();
     const known = this.mails(mailbox).find(({ messageId }) => messageId === mail.messageId);
     if (known === undefined) {
       this.#lastId += 1;
-      const received = { ...mail, id: this.#lastId, mailbox, receivedAt, copies: 1, envelopeFrom };
+      const received = { ...mail, id: this.#lastId, mailbox, receivedAt, copies: 1 };
       this.#kept = [...this.#kept.slice(1 - mailsKept), received];
     } else {
       known.copies += 1;

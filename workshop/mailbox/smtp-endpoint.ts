@@ -16,13 +16,6 @@ export interface MailFault {
   delivered?: boolean;
 }
 
-export interface MailTls {
-  /** From the first byte, or after STARTTLS. */
-  from: "start" | "starttls";
-  key: string;
-  cert: string;
-}
-
 export interface MailboxStandInOptions {
   now: Now;
   /** Default 0: any free port. */
@@ -30,9 +23,6 @@ export interface MailboxStandInOptions {
   /** A login is required when both are set. Default: no login is offered. */
   user?: string;
   password?: string;
-  /** With it passwords are accepted only over TLS. Default: in clear text. */
-  tls?: MailTls;
-  maxBytes?: number;
 }
 
 interface SmtpEndpointOptions extends MailboxStandInOptions {
@@ -45,21 +35,19 @@ type Reply = (error?: Error | null, text?: string) => void;
 
 /** Receives mails as a provider's submission server, with its refusals, and breaks on demand. */
 export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
-  const { inbox, faults, tls } = options;
+  const { inbox, faults } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
 
   const server = new SMTPServer({
     name: "mail.stand-in.example",
     banner: "stand-in mailbox",
-    secure: tls?.from === "start",
-    ...(tls && { key: tls.key, cert: tls.cert }),
-    allowInsecureAuth: tls === undefined,
-    disabledCommands: [...(tls === undefined ? ["STARTTLS"] : []), ...(loginRequired ? [] : ["AUTH"])],
+    allowInsecureAuth: true,
+    disabledCommands: ["STARTTLS", ...(loginRequired ? [] : ["AUTH"])],
     authOptional: !loginRequired,
     // Our answers have their own codes. The library would add a general one before them.
     hideENHANCEDSTATUSCODES: true,
     disableReverseLookup: true,
-    size: options.maxBytes ?? 10 << 20,
+    size: 10 << 20,
     // As long as a provider's: a hanging fault must end by the sender's own limit.
     socketTimeout: 600_000,
     closeTimeout: 1,
@@ -120,8 +108,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions) {
     const problem = findRefusal(mail);
     if (problem !== undefined) return reply(refusal(550, problem));
     if (fault === undefined || fault.delivered === true) {
-      const sender = session.envelope.mailFrom === false ? "" : session.envelope.mailFrom.address;
-      for (const mailbox of mailboxes) inbox.add(mailbox, sender, mail, receivedAt);
+      for (const mailbox of mailboxes) inbox.add(mailbox, mail, receivedAt);
     }
     if (fault === undefined) reply(null, `2.0.0 OK queued as ${session.id}`);
     else strike(fault, session, reply);

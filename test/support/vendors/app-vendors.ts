@@ -1,43 +1,41 @@
-import { type App, Messages } from "../../../workshop/apps/app.ts";
+import type { App, AppDeps } from "../../../workshop/apps/app.ts";
 import { createDiscord } from "../../../workshop/apps/discord.tsx";
 import { createNtfy } from "../../../workshop/apps/ntfy.tsx";
 import { createSlack } from "../../../workshop/apps/slack.tsx";
-import { createHttpVendor, type HttpVendor, json, text } from "./http-vendor.ts";
+import { createHttpVendor } from "./http-vendor.ts";
+
+const deps: AppDeps = { now: Date.now, changed: () => {} };
 
 /** The demo's stand-in for an application, on a server whose behaviour a test chooses. */
-async function createAppVendor<Content>(app: App<Content>): Promise<[HttpVendor, Messages<Content>]> {
-  const messages = new Messages<Content>({ now: Date.now, idOf: app.idOf, changed: () => {} });
-  const vendor = await createHttpVendor(async ({ method, path, headers, bytes }) => {
-    const request = { method, url: new URL(path, "http://vendor.invalid"), headers, body: bytes };
-    const { status, body } = await app.answer(request, messages);
-    if (body === undefined) return { status };
-    return typeof body === "string" ? text(status, body) : json(status, body);
+const createAppVendor = <Content>(app: App<Content>) =>
+  createHttpVendor(async ({ method, path, headers, bytes }) => {
+    const body = method === "GET" ? null : new Uint8Array(bytes);
+    const answer = await app.answer(new Request(`http://vendor.invalid${path}`, { method, headers, body }));
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
   });
-  return [vendor, messages];
-}
 
 export async function createSlackVendor() {
   const path = "/services/T0CANARY0/B0CANARY0/canarySlackTokenXXXXXXXX";
-  const [vendor, { posted }] = await createAppVendor(createSlack({ path, channel: "ops" }));
+  const app = createSlack({ path, channel: "ops" }, deps);
   return {
-    ...vendor,
+    ...(await createAppVendor(app)),
     path,
     /** Texts in the channel. */
     get seen() {
-      return posted.map(({ content }) => content.text);
+      return app.messages.posted.map(({ content }) => content.text);
     },
   };
 }
 
 export async function createDiscordVendor() {
   const webhook = "9007199254740993/canaryDiscordTokenXXXXXXXX";
-  const [vendor, { posted }] = await createAppVendor(createDiscord({ webhook, channel: "ops" }));
+  const app = createDiscord({ webhook, channel: "ops" }, deps);
   return {
-    ...vendor,
+    ...(await createAppVendor(app)),
     /** As users copy it: without a version. */
     path: `/api/webhooks/${webhook}`,
     get messages() {
-      return posted.map(({ content }) => content);
+      return app.messages.posted.map(({ content }) => content);
     },
   };
 }
@@ -46,14 +44,14 @@ export async function createDiscordVendor() {
 export async function createNtfyVendor({ sequences = true } = {}) {
   const topic = "canary-topic-XXXXXXXX";
   const token = "tk_canaryNtfyTokenXXXXXXXX";
-  const [vendor, { posted }] = await createAppVendor(createNtfy({ base: "", topic, token, hasSequences: sequences }));
+  const app = createNtfy({ base: "", topic, token, hasSequences: sequences }, deps);
   return {
-    ...vendor,
+    ...(await createAppVendor(app)),
     topic,
     token,
     /** On the phone. */
     get shown() {
-      return posted.map(({ content }) => content);
+      return app.messages.posted.map(({ content }) => content);
     },
   };
 }
