@@ -160,6 +160,14 @@ describe("a digest", () => {
   tellScenesOf([telegramTo("out", { digestOver: 2 })])([
     ["that tells an end took along what its key had", [claims, lost, key, second, ...each(key), over, 2 * minute]],
     [
+      "that got no answer is repeated before an end of its alerts is told",
+      ["hang", other, 100, lost, key, ...each(key), "answer", 2 * second, over, 2 * minute],
+    ],
+    [
+      "that has to wait leaves what is over to its end",
+      ["hang", other, 100, refused, refused, refused, key, ...each(key), "answer", 10 * second, over, 2 * minute],
+    ],
+    [
       "takes along the ends that wait for a retry",
       [
         ...[claims, lost, lost, lost, ...each(over).flatMap((one) => [one, 2 * second])],

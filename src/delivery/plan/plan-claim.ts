@@ -121,10 +121,11 @@ function inPlaceOf(
 ): DueDelivery[] {
   if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs)
     return [delivery];
-  const cannotGoAlong = (other: DueDelivery) => can.carries === "payload" || other.progress.refs.length > 0;
+  const cannotGoAlong = (other: DueDelivery) =>
+    can.carries === "payload" || other.progress.refs.length > 0 || isOfBegunDigest(other);
   const first = ofKeys.find((other) => isBefore(other, delivery) && cannotGoAlong(other));
   if (first === undefined) return [delivery];
-  return due.includes(first) || first.dueAt <= now ? [first] : [];
+  return due.includes(first) || (first.dueAt <= now && !isOfBegunDigest(first)) ? [first] : [];
 }
 
 /** A late alert takes its resolving one along, unless quiet hours hold that. A resolving alert takes unsent ones along. */
@@ -135,8 +136,7 @@ function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDeliver
   if (deliveries.some(isDamped)) return plan;
   const planned = new Set(deliveries);
   const others = [...new Set([...due, ...ofKeys])].filter(
-    (other) =>
-      !planned.has(other) && other.progress.refs.length === 0 && other.digestId === undefined && !isDamped(other),
+    (other) => !planned.has(other) && other.progress.refs.length === 0 && !isOfBegunDigest(other) && !isDamped(other),
   );
   const late = (plan.kind === "digest" ? deliveries : deliveries.slice(0, 1)).filter(
     (one) =>
@@ -271,6 +271,11 @@ export function isSilenced(delivery: Pick<DueDelivery, "purpose" | "extras">): b
 /** Whether a part of the message, or perhaps all of it, has reached a reader. */
 function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
+}
+
+/** A repeated digest has the same alerts, so none of them can go with another message. */
+function isOfBegunDigest(delivery: DueDelivery): boolean {
+  return delivery.digestId !== undefined && isBegun(delivery);
 }
 
 /** Sends a begun message again, about the same alerts. They became due at the same moment. */
