@@ -14,102 +14,66 @@ function records(valueAt: (ago: number) => number, fromAgo = 7 * day): HistoryPo
 
 /** 100 a week ago, 200 a day ago, 110 an hour ago, 99 now. */
 const stepped = (ago: number) => (ago >= 6 * day ? 100 : ago >= day ? 200 : ago >= hour ? 110 : 99);
+const week = records(stepped);
+const ofWeek = "1 h −10.0 % · 24 h −50.5 % · 7 d −1.0 % · 7 d low 99, high 200";
+const without = (from: number, to: number) => week.filter(({ at }) => at < now - from || at > now - to);
+const point = (ago: number, value: number): HistoryPoint => ({ at: now - ago, value });
+const around = [point(hour + minute, 50), point(hour - minute, 80), point(0, 100)];
+const since = (before: number, behind: number, fromAgo: number) =>
+  records((ago) => (ago >= hour ? before : behind), fromAgo);
+/** The newest is ten minutes old. */
+const cached = week.filter(({ at }) => at <= now - 10 * minute);
+const ofAlert = "1 h −54.5 % · 24 h −75.0 % · 7 d −50.0 % · 7 d low 50, high 200";
+const other = { at: now, value: "other" as const };
 
-it("the line of what the market does has the changes since an hour, a day and a week, the lowest and the highest", () => {
-  expect(writeMarketLine({ points: records(stepped) }, now)).toBe(
-    "1 h −10.0 % · 24 h −50.5 % · 7 d −1.0 % · 7 d low 99, high 200",
-  );
-});
+type Line = string | RegExp | undefined;
 
-it("the line of what the market does takes the record before the instant, not the one behind it", () => {
-  const points = [
-    { at: now - hour - minute, value: 50 },
-    { at: now - hour + minute, value: 80 },
-    { at: now, value: 100 },
-  ];
-  expect(writeMarketLine({ points }, now)).toBe("1 h +100 %");
-  // A minute late is nearly an hour; ten minutes late is none.
-  expect(writeMarketLine({ points: points.slice(1) }, now)).toBe("1 h +25.0 %");
-  expect(
-    writeMarketLine(
-      {
-        points: [
-          { at: now - 50 * minute, value: 80 },
-          { at: now, value: 100 },
-        ],
-      },
-      now,
-    ),
-  ).toBe(undefined);
-});
-
-it("the line of what the market does leaves a change out where there is no record near its beginning", () => {
-  const points = records(stepped).filter(({ at }) => at < now - 26 * hour || at > now - 22 * hour);
-  expect(writeMarketLine({ points }, now)).toBe("1 h −10.0 % · 7 d −1.0 % · 7 d low 99, high 200");
-});
-
-it("the line of what the market does says of how long the lowest and the highest are, and looks beyond no long hole", () => {
-  expect(writeMarketLine({ points: records(stepped, 3 * day + hour) }, now)).toContain("· 3 d low 99, high 200");
-  expect(writeMarketLine({ points: records(stepped, 5 * hour) }, now)).toBe("1 h −10.0 % · 5 h low 99, high 110");
-  const holed = records(stepped).filter(({ at }) => at < now - 5 * day || at > now - 4 * day);
-  expect(writeMarketLine({ points: holed }, now)).toContain("· 3 d low 99, high 200");
-  expect(writeMarketLine({ points: records(stepped, hour) }, now)).toBe("1 h −10.0 %");
-});
-
-it("the line of what the market does never divides by nothing or less, and says that nothing changed", () => {
-  for (const base of [0, -5]) {
-    const points = records((ago) => (ago >= hour ? base : 10), 2 * hour);
-    expect(writeMarketLine({ points }, now)).toBe(`2 h low ${base === 0 ? 0 : "−5"}, high 10`);
-  }
-  expect(writeMarketLine({ points: records(() => 7) }, now)).toBe("1 h ±0 % · 24 h ±0 % · 7 d ±0 %");
-  expect(writeMarketLine({ points: records((ago) => (ago >= hour ? 1e9 : 1e9 + 1), 3 * hour) }, now)).toContain(
-    "1 h ±0 %",
-  );
-});
-
-it("the line of what the market does writes no change of a percentage", () => {
-  expect(writeMarketLine({ points: records(stepped), unit: "%" }, now)).toBe("7 d low 99, high 200");
-});
-
-it("the line of what the market does says how old the newest record is, and nothing of one that says nothing of now", () => {
-  const points = records(stepped);
-  expect(writeMarketLine({ points }, now + 40 * minute)).toMatch(/^40 min ago: 1 h −10\.0 % · /);
-  expect(writeMarketLine({ points }, now + 3 * hour)).toBeUndefined();
-  expect(writeMarketLine({ points: [...points, { at: now + hour, value: 1 }] }, now)).toMatch(/^1 h −10\.0 %/);
-  expect(writeMarketLine({ points: [] }, now)).toBeUndefined();
-  expect(writeMarketLine({}, now)).toBeUndefined();
-});
-
-it("the line of what the market does says the changes to what the alert says, which no cached record outdates", () => {
-  const points = records(stepped).filter(({ at }) => at <= now - 10 * minute);
-  const line = "1 h −54.5 % · 24 h −75.0 % · 7 d −50.0 % · 7 d low 50, high 200";
-  expect(writeMarketLine({ points, alert: { at: now, value: 50 } }, now)).toBe(line);
-  // Records of the same moment are not newer.
-  expect(writeMarketLine({ points: records(stepped), alert: { at: now - minute, value: 50 } }, now)).toBe(line);
-  expect(writeMarketLine({ points, alert: { at: now, value: 50 } }, now + 40 * minute)).toBe(`40 min ago: ${line}`);
-  expect(writeMarketLine({ points, alert: { at: now, value: 0 } }, now)).toMatch(/^1 h −100 % · .* low 0, high 200$/);
-});
-
-it("the line of what the market does names the value that it speaks of where a record is newer than the alert, or of another kind than its number", () => {
-  const points = records(stepped);
-  const line = "1 h −10.0 % · 24 h −50.5 % · 7 d −1.0 % · 7 d low 99, high 200";
-  for (const value of [99, 104, 0]) {
-    const alert = { at: now - 30 * minute, value };
-    expect(writeMarketLine({ points, alert }, now)).toBe(`now 99: ${line}`);
-    expect(writeMarketLine({ points, alert }, now + 4 * minute)).toBe(`4 min ago 99: ${line}`);
-    expect(writeMarketLine({ points, alert }, now + 40 * minute)).toBe(`40 min ago 99: ${line}`);
-  }
-  expect(writeMarketLine({ points, alert: { at: now, value: "other" } }, now)).toBe(`now 99: ${line}`);
-  expect(writeMarketLine({ points: [], alert: { at: now, value: 104 } }, now)).toBeUndefined();
-  expect(writeMarketLine({ points: [], alert: { at: now, value: "other" } }, now)).toBeUndefined();
-});
-
-it("the line of what the market does has the state of the pool and both prices where they are known and numbers", () => {
-  const pool = { tvl: 18_623_426.4, volume: 1_246_377.2 };
-  expect(writeMarketLine({ pool }, now)).toBe("pool TVL 18.62 M, 24 h volume 1.246 M USD");
-  expect(writeMarketLine({ pool: { volume: Number.NaN, tvl: -1 } }, now)).toBeUndefined();
-  expect(writeMarketLine({ ticker: { cex: 0.99812, dex: 0.9712 } }, now)).toBe("CEX 0.9981, DEX 0.9712 USD");
-  expect(writeMarketLine({ ticker: { cex: 1.00004, dex: 1.00001 } }, now)).toBe("CEX 1.00004, DEX 1.00001 USD");
+it.each<[what: string, said: Parameters<typeof writeMarketLine>[0], line: Line, at?: number]>([
+  ["the changes since an hour, a day and a week, the lowest and the highest", { points: week }, ofWeek],
+  ["the record before the instant, not the one behind it", { points: around }, "1 h +100 %"],
+  ["a record that is a minute late for nearly an hour old", { points: around.slice(1) }, "1 h +25.0 %"],
+  ["nothing of ten minutes late", { points: [point(50 * minute, 80), point(0, 100)] }, undefined],
+  [
+    "no change without a record near its beginning",
+    { points: without(26 * hour, 22 * hour) },
+    "1 h −10.0 % · 7 d −1.0 % · 7 d low 99, high 200",
+  ],
+  ["the span of a younger record", { points: records(stepped, 3 * day + hour) }, /· 3 d low 99, high 200/],
+  ["the span of hours", { points: records(stepped, 5 * hour) }, "1 h −10.0 % · 5 h low 99, high 110"],
+  ["nothing beyond a long hole", { points: without(5 * day, 4 * day) }, /· 3 d low 99, high 200/],
+  ["no span of an hour", { points: records(stepped, hour) }, "1 h −10.0 %"],
+  ["no change from nothing", { points: since(0, 10, 2 * hour) }, "2 h low 0, high 10"],
+  ["no change from less than nothing", { points: since(-5, 10, 2 * hour) }, "2 h low −5, high 10"],
+  ["that nothing changed", { points: records(() => 7) }, "1 h ±0 % · 24 h ±0 % · 7 d ±0 %"],
+  ["that hardly anything changed", { points: since(1e9, 1e9 + 1, 3 * hour) }, /1 h ±0 %/],
+  ["no change of a percentage", { points: week, unit: "%" }, "7 d low 99, high 200"],
+  ["how old the newest record is", { points: week }, /^40 min ago: 1 h −10\.0 % · /, now + 40 * minute],
+  ["nothing of records that say nothing of now", { points: week }, undefined, now + 3 * hour],
+  ["nothing of a record that is to come", { points: [...week, point(-hour, 1)] }, /^1 h −10\.0 %/],
+  ["nothing without records", { points: [] }, undefined],
+  ["nothing of nothing", {}, undefined],
+  ["the changes to what the alert says", { points: cached, alert: { at: now, value: 50 } }, ofAlert],
+  ["records of the same moment as not newer", { points: week, alert: { at: now - minute, value: 50 } }, ofAlert],
+  ["how old it is", { points: cached, alert: { at: now, value: 50 } }, `40 min ago: ${ofAlert}`, now + 40 * minute],
+  ["a fall to nothing", { points: cached, alert: { at: now, value: 0 } }, /^1 h −100 % · .* low 0, high 200$/],
+  ...[99, 104, 0].flatMap((value) =>
+    [0, 4, 40].map((later): [string, Parameters<typeof writeMarketLine>[0], Line, number] => {
+      const said = { points: week, alert: { at: now - 30 * minute, value } };
+      const line = `${later === 0 ? "now" : `${later} min ago`} 99: ${ofWeek}`;
+      return [`its value where it is newer than the alert's ${value}`, said, line, now + later * minute];
+    }),
+  ),
+  ["its value where the alert has a number of another kind", { points: week, alert: other }, `now 99: ${ofWeek}`],
+  ["nothing for the alert alone", { points: [], alert: { at: now, value: 104 } }, undefined],
+  ["nothing for a number of another kind alone", { points: [], alert: other }, undefined],
+  ["a pool", { pool: { tvl: 18_623_426.4, volume: 1_246_377.2 } }, "pool TVL 18.62 M, 24 h volume 1.246 M USD"],
+  ["nothing of a pool without numbers", { pool: { volume: Number.NaN, tvl: -1 } }, undefined],
+  ["both prices", { ticker: { cex: 0.99812, dex: 0.9712 } }, "CEX 0.9981, DEX 0.9712 USD"],
+  ["prices that are near", { ticker: { cex: 1.00004, dex: 1.00001 } }, "CEX 1.00004, DEX 1.00001 USD"],
+])("the line of what the market does has %s", (_what, said, line, at = now) => {
+  const written = writeMarketLine(said, at);
+  if (line instanceof RegExp) expect(written).toMatch(line);
+  else expect(written).toBe(line);
 });
 
 it("the line of what the market does leaves out what has no room in 120 characters", () => {

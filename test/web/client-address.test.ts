@@ -4,15 +4,13 @@ import type { ProxyTrust } from "../../src/ground/net/client-address.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 import { createClientNetwork } from "../../src/web/web-env.ts";
 
-const loopback = ["127.0.0.0/8", "::1/128"];
+type Sent = Record<string, string>;
+
+const trustedProxies = ["127.0.0.0/8", "::1/128", "10.0.0.0/8"];
 
 /** The network that a request of `peer` with these headers is counted for. */
-async function networkOf(
-  peer: string | undefined,
-  headers: Record<string, string> = {},
-  trust: Partial<ProxyTrust> = {},
-): Promise<string> {
-  const find = createClientNetwork({ trustedProxies: loopback, behindFly: false, ...trust });
+async function networkOf(peer: string | undefined, headers: Sent = {}, trust: Partial<ProxyTrust> = {}) {
+  const find = createClientNetwork({ trustedProxies, behindFly: false, ...trust });
   const app = new Hono<WebEnv>().get("/", (c) => c.text(find(c)));
   const incoming = { socket: { remoteAddress: peer } } as NonNullable<WebEnv["Bindings"]["incoming"]>;
   return (await app.request("/", { headers }, { incoming })).text();
@@ -31,20 +29,6 @@ test.each([
   expect(await networkOf(peer)).toBe(network);
 });
 
-test.each(["x-forwarded-for", "forwarded", "fly-client-ip", "x-real-ip", "true-client-ip", "x-client-ip"])(
-  "without a proxy's word: %s of a stranger changes nothing",
-  async (name) => {
-    const value = name === "forwarded" ? "for=198.51.100.1" : "198.51.100.1";
-    for (const behindFly of [false, true])
-      expect(await networkOf("192.0.2.7", { [name]: value }, { behindFly })).toBe("192.0.2.7");
-  },
-);
-
-test("without a proxy's word nobody is believed when no proxy is trusted, not even on this machine", async () => {
-  const headers = { "x-forwarded-for": "198.51.100.1", forwarded: "for=198.51.100.1" };
-  expect(await networkOf("127.0.0.1", headers, { trustedProxies: [] })).toBe("127.0.0.1");
-});
-
 test.each([
   ["names the client", "198.51.100.1", "198.51.100.1"],
   ["with a port", "198.51.100.1:4711", "198.51.100.1"],
@@ -59,27 +43,12 @@ test.each([
   ["that is empty leaves the proxy", "", "127.0.0.1"],
   ["that is garbage leaves the proxy", "<script>, ]]]:::, 1.2.3, 010.0.0.1", "127.0.0.1"],
   ["ends before an empty entry", "6.6.6.6,,", "127.0.0.1"],
+  ["is read from the end of more entries than proxies make", `6.6.6.6${",10.0.0.1".repeat(2_000)}`, "10.0.0.1"],
 ])("X-Forwarded-For of a trusted proxy %s", async (_what, header, network) => {
-  const trustedProxies = [...loopback, "10.0.0.0/8"];
-  expect(await networkOf("127.0.0.1", { "x-forwarded-for": header }, { trustedProxies })).toBe(network);
+  expect(await networkOf("127.0.0.1", { "x-forwarded-for": header })).toBe(network);
 });
 
-test("X-Forwarded-For of a trusted proxy is read from the end of a list that is longer than any chain of proxies", async () => {
-  const trustedProxies = [...loopback, "10.0.0.0/8"];
-  const header = ["6.6.6.6", ...Array<string>(2_000).fill("10.0.0.1")].join(",");
-  expect(await networkOf("::1", { "x-forwarded-for": header }, { trustedProxies })).toBe("10.0.0.1");
-  const forwarded = header.replace(/[^,]+/g, "for=$&");
-  expect(await networkOf("::1", { forwarded }, { trustedProxies })).toBe("10.0.0.1");
-});
-
-test("X-Forwarded-For counts of a single trusted address and of a range of IPv6", async () => {
-  const trustedProxies = ["203.0.113.9", "fd00:1::/32"];
-  const headers = { "x-forwarded-for": "198.51.100.1" };
-  expect(await networkOf("203.0.113.9", headers, { trustedProxies })).toBe("198.51.100.1");
-  expect(await networkOf("203.0.113.8", headers, { trustedProxies })).toBe("203.0.113.8");
-  expect(await networkOf("fd00:1:2::3", headers, { trustedProxies })).toBe("198.51.100.1");
-  expect(await networkOf("fd00:2::3", headers, { trustedProxies })).toBe("fd00:2:0:0::/64");
-});
+const swallowing = 'for=6.6.6.6;x=", for=198.51.100.1;by="[2001:db8::1]"';
 
 test.each([
   ["names the client", "for=198.51.100.1", "198.51.100.1"],
@@ -93,56 +62,53 @@ test.each([
   ["without for leaves the proxy", "for=6.6.6.6, by=203.0.113.43", "127.0.0.1"],
   ["with two of it leaves the proxy", "for=6.6.6.6;for=198.51.100.1", "127.0.0.1"],
   ["with a quotation that never ends leaves the proxy", 'for=6.6.6.6;x=", for=198.51.100.1', "127.0.0.1"],
-  [
-    "of which the client's quotation swallows the proxy's leaves the proxy",
-    'for=6.6.6.6;x=", for=198.51.100.1;by="[2001:db8::1]"',
-    "127.0.0.1",
-  ],
+  ["of which the client's quotation swallows the proxy's leaves the proxy", swallowing, "127.0.0.1"],
+  ["is read from the end of a long list", `for=6.6.6.6${",for=10.0.0.1".repeat(2_000)}`, "10.0.0.1"],
 ])("Forwarded of a trusted proxy %s", async (_what, header, network) => {
-  const trustedProxies = [...loopback, "10.0.0.0/8"];
-  expect(await networkOf("127.0.0.1", { forwarded: header }, { trustedProxies })).toBe(network);
+  expect(await networkOf("127.0.0.1", { forwarded: header })).toBe(network);
 });
 
-test("Forwarded of a trusted proxy counts beside X-Forwarded-For only where both say the same: a proxy passes on the one it does not write", async () => {
-  const ask = (forwardedFor: string, forwarded: string) =>
-    networkOf("127.0.0.1", { "x-forwarded-for": forwardedFor, forwarded });
-  expect(await ask("198.51.100.1", "for=198.51.100.1")).toBe("198.51.100.1");
-  expect(await ask("198.51.100.1", "for=6.6.6.6")).toBe("127.0.0.1");
-  expect(await ask("6.6.6.6", "for=198.51.100.1")).toBe("127.0.0.1");
-  expect(await ask("198.51.100.1", '"')).toBe("127.0.0.1");
-});
-
+const client = { "x-forwarded-for": "198.51.100.1" };
+const both = (forwardedFor: string, forwarded: string) => ({ "x-forwarded-for": forwardedFor, forwarded });
+const one = { trustedProxies: ["203.0.113.9", "fd00:1::/32"] };
 const onFly = { trustedProxies: [], behindFly: true };
+const fly = "172.16.3.178";
 const named = { "fly-client-ip": "198.51.100.1", "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1" };
+const hops = "6.6.6.6, 198.51.100.1, 203.0.113.50, 2001:db8:8280::1";
+const inFront = { "fly-client-ip": "203.0.113.50", "x-forwarded-for": hops };
+const unnamed = { ...inFront, "x-forwarded-for": "6.6.6.6" };
+const trustInFront = { trustedProxies: ["203.0.113.0/24"], behindFly: true };
+const ofStrangers = ["x-forwarded-for", "forwarded", "fly-client-ip", "x-real-ip", "true-client-ip", "x-client-ip"];
+const notFlys = { "fly-client-ip": "6.6.6.6, 7.7.7.7" };
 
-test.each(["172.16.3.178", "::ffff:172.19.2.97"])("on Fly.io %s is its proxy, which names the client", async (peer) => {
-  expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");
-});
-
-test.each([
-  ["another machine of the private network", "fdaa:0:1:a7b:1::2", "fdaa:0:1:a7b::/64"],
-  ["this machine", "127.0.0.1", "127.0.0.1"],
-  ["the internet", "203.0.113.9", "203.0.113.9"],
-])("on Fly.io %s is not", async (_what, peer, network) => {
-  expect(await networkOf(peer, named, onFly)).toBe(network);
-});
-
-test("elsewhere than on Fly.io the same peer is a stranger", async () => {
-  expect(await networkOf("172.16.3.178", named, { trustedProxies: [] })).toBe("172.16.3.178");
-});
-
-test("on Fly.io a header that is no address leaves its proxy", async () => {
-  expect(await networkOf("172.16.3.178", { "fly-client-ip": "6.6.6.6, 7.7.7.7" }, onFly)).toBe("172.16.3.178");
-});
-
-test("on Fly.io a trusted proxy in front of Fly's names the client; one that is not trusted is the client", async () => {
-  const headers = {
-    "fly-client-ip": "203.0.113.50",
-    "x-forwarded-for": "6.6.6.6, 198.51.100.1, 203.0.113.50, 2001:db8:8280::1",
-  };
-  const trustedProxies = ["203.0.113.0/24"];
-  expect(await networkOf("172.16.3.178", headers, { ...onFly, trustedProxies })).toBe("198.51.100.1");
-  expect(await networkOf("172.16.3.178", headers, onFly)).toBe("203.0.113.50");
-  const without = { ...headers, "x-forwarded-for": "6.6.6.6" };
-  expect(await networkOf("172.16.3.178", without, { ...onFly, trustedProxies })).toBe("203.0.113.50");
+test.each<[what: string, peer: string, headers: Sent, trust: Partial<ProxyTrust>, network: string]>([
+  ...ofStrangers.flatMap((name) =>
+    [false, true].map((behindFly): [string, string, Sent, Partial<ProxyTrust>, string] => {
+      const value = name === "forwarded" ? "for=198.51.100.1" : "198.51.100.1";
+      return [`${name} of a stranger`, "192.0.2.7", { [name]: value }, { behindFly }, "192.0.2.7"];
+    }),
+  ),
+  ["this machine, where none is trusted", "127.0.0.1", client, { trustedProxies: [] }, "127.0.0.1"],
+  ["this machine by Forwarded", "127.0.0.1", { forwarded: "for=198.51.100.1" }, { trustedProxies: [] }, "127.0.0.1"],
+  ["a single trusted address", "203.0.113.9", client, one, "198.51.100.1"],
+  ["its neighbour", "203.0.113.8", client, one, "203.0.113.8"],
+  ["a trusted range of IPv6", "fd00:1:2::3", client, one, "198.51.100.1"],
+  ["an address outside that range", "fd00:2::3", client, one, "fd00:2:0:0::/64"],
+  // A proxy passes on the one of both that it does not write.
+  ["both headers that say the same", "127.0.0.1", both("198.51.100.1", "for=198.51.100.1"), {}, "198.51.100.1"],
+  ["a made-up Forwarded", "127.0.0.1", both("198.51.100.1", "for=6.6.6.6"), {}, "127.0.0.1"],
+  ["a made-up X-Forwarded-For", "127.0.0.1", both("6.6.6.6", "for=198.51.100.1"), {}, "127.0.0.1"],
+  ["a Forwarded that is none", "127.0.0.1", both("198.51.100.1", '"'), {}, "127.0.0.1"],
+  ["Fly's proxy", fly, named, onFly, "198.51.100.1"],
+  ["Fly's proxy as mapped IPv4", "::ffff:172.19.2.97", named, onFly, "198.51.100.1"],
+  ["another machine of Fly's private network", "fdaa:0:1:a7b:1::2", named, onFly, "fdaa:0:1:a7b::/64"],
+  ["this machine on Fly", "127.0.0.1", named, onFly, "127.0.0.1"],
+  ["the internet on Fly", "203.0.113.9", named, onFly, "203.0.113.9"],
+  ["the address of Fly's proxy elsewhere", fly, named, { trustedProxies: [] }, fly],
+  ["Fly's proxy with what is no address", fly, notFlys, onFly, fly],
+  ["a trusted proxy in front of Fly's", fly, inFront, trustInFront, "198.51.100.1"],
+  ["one in front of Fly's that is not trusted", fly, inFront, onFly, "203.0.113.50"],
+  ["one in front of Fly's that names nobody", fly, unnamed, trustInFront, "203.0.113.50"],
+])("the client of %s (%s)", async (_what, peer, headers, trust, network) => {
+  expect(await networkOf(peer, headers, trust)).toBe(network);
 });
