@@ -7,7 +7,6 @@ import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Finding } from "../../src/core/finding.ts";
-import { readVersion } from "../../src/ground/version.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openSpoolDatabase } from "../../src/store/spool/spool-database.ts";
 import { withKept } from "../../src/store/with-kept.ts";
@@ -15,13 +14,11 @@ import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { request as spooledRequest } from "../conformance/store/scene-samples.ts";
 import { runTocsin } from "../support/cli.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
-import { expectWords } from "../support/expect-words.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startFakeService } from "../upstream/fake-service.ts";
-import { type FakeStatus, runBeside } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
 async function examine(world: RelayWorld, env: Record<string, string> = {}) {
@@ -149,82 +146,6 @@ it("names the way back where somebody has changed what setup left, and calls wha
   expect(of("registration")).toMatchObject([
     { verdict: "warning", detail: expect.stringContaining("setup has turned"), mend: expect.stringMatching(/setup$/) },
   ]);
-});
-
-const examineState = (state: FakeStatus) => runBeside(state, ["doctor"]);
-
-it("says when earlier alerts cannot be looked up", async () => {
-  const damage = "database disk image is malformed";
-  const trouble = { kind: "store", level: "bad", what: "The database is damaged", reason: damage } as const;
-  const run = await examineState({ disk: { damage }, troubles: [{ ...trouble, notes: ["repeats may be sent"] }] });
-  expect(run.stdout).toMatch(/✗ database: The database is damaged: .*malformed · repeats .*\n {4}→ .*tocsin backup/);
-});
-
-it("gives the relay's own reasons where it is not ready", async () => {
-  const run = await examineState({ relay: { ready: false, reasons: ["the store does not commit"] } });
-  expect(run.status).toBe(1);
-  expect(run.stdout).toMatch(/✗ relay: .* not ready to take or deliver alerts: the store does not commit\n/);
-  expect(run.stdout).toContain("✓ admin token: the relay takes it");
-});
-
-it("names the relays of another version, and says what status says of them", async () => {
-  const relay = (name: string, version = readVersion()) => ({
-    ...{ id: name, name, version, startedAt: "2026-11-21T12:00:00.000Z", seenAt: "2026-11-21T12:00:00.000Z" },
-    ...{ isSelf: false, configuration: "newest" as const, configurationVersion: 1, destinations: [], reasons: [] },
-    watches: false,
-  });
-  expect((await examineState({ relays: [relay("one"), relay("two")] })).stdout).not.toContain("relays:");
-  const what = "The relay one is not ready";
-  const relays = [relay("one"), relay("two", "1.9.0"), relay("three", "1.8.0")];
-  const trouble = { kind: "relay", level: "warn", name: "one", what, reason: "the disk is full" } as const;
-  const run = await examineState({ relays, troubles: [{ ...trouble, notes: [] }] });
-  expect(run.stdout).toMatch(/! relays: The relay one is not ready: the disk is full\n {4}→ its log says more\n/);
-  expect(run.stdout).toMatch(/! relays: two runs Tocsin 1\.9\.0, three runs Tocsin 1\.8\.0, and this command is /);
-});
-
-it("says whether the service outside takes the heartbeat", async () => {
-  const heartbeat = { name: "heartbeat", verdict: "well" as const, summary: "hc-ping.com takes it", troubles: [] };
-  expect((await examineState({ watches: [heartbeat] })).stdout).toContain("✓ heartbeat: hc-ping.com takes it\n");
-  const summary = "it answered 404";
-  const advice = `Heartbeat: ${summary}. Compare the address with the one that the service shows.`;
-  const bad = await examineState({
-    watches: [{ ...heartbeat, verdict: "trouble", summary, troubles: [advice] }],
-    troubles: [{ kind: "watch", name: "heartbeat", level: "bad", what: summary, notes: [] }],
-  });
-  expect(bad.status).toBe(1);
-  expect(bad.stdout).toMatch(/✗ heartbeat: it answered 404\n {4}→ Compare the address/);
-});
-
-it("says that the canary fails, and of what no alert comes", async () => {
-  const at = "2026-11-21T12:00:00.000Z";
-  const canary = { schedule: "every 1 h", nextAt: at, lastOkAt: at };
-  const watch = { since: at, lastAt: at, quietMs: 1 };
-  const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
-  const bad = await examineState({
-    canary: { ...canary, state: "fails", stage: "tls", detail: "no secure connection could be made" },
-    silence: [
-      { ...watch, watch: "hook", of: "hook", state: "silent" },
-      { ...watch, watch: "source:Pyth", of: "source", name: "Pyth", state: "learning", learning },
-    ],
-    troubles: [
-      { kind: "canary", level: "bad", what: "Tests do not get through", since: at, notes: [], reason: "no TLS" },
-      { kind: "silence", level: "bad", what: "Nothing has come for 3 h", notes: [] },
-    ],
-  });
-  expect(bad.status).toBe(1);
-  expect(bad.stdout).toMatch(
-    /✗ canary: Tests do not get through since 2026-11-21T12:00:00Z: no TLS\n {4}→ see what is found at the/,
-  );
-  expect(bad.stdout).toMatch(/✗ silence: Nothing has come for 3 h\n {4}→ see whether the sender/);
-  expect(bad.stdout).toMatch(/! silence of source Pyth: alerts are too rare for auto .*\n {4}→ write a time instead/);
-  const good = await examineState({ canary: { ...canary, state: "works" }, silence: [] });
-  expectWords(good.stdout, "✓ canary: last arrived 2026-11-21T12:00:00Z\n", { not: "silence" });
-});
-
-it("says of a relay without a status that it is older", async () => {
-  const run = await examineState(undefined);
-  expect(run.stdout).not.toContain("admin token:");
-  expect(run.stdout).toMatch(/✗ relay's status: .* is older than this command: .*\n {4}→ restart it/);
 });
 
 it("notices a clock that is off", async () => {

@@ -41,7 +41,7 @@ export type FakeStatus =
  * Serves the status of a relay in a state that a real one is hard to bring into, and 404 for all else. Without a status
  * it is a relay from before `GET /api/status`. Returns its address.
  */
-export async function serveStatus(status: FakeStatus): Promise<string> {
+async function serveStatus(status: FakeStatus): Promise<string> {
   const relay = { ...well.relay, ...status?.relay };
   const disk = { ...well.disk, ...status?.disk };
   const answers: Record<string, [number, unknown]> = {
@@ -57,9 +57,9 @@ export async function serveStatus(status: FakeStatus): Promise<string> {
 }
 
 /** What a command says of a relay in this state, which runs on this machine. */
-export async function runBeside(status: FakeStatus, argv: string[]): Promise<CliRun & { url: string }> {
+export async function runBeside(status: FakeStatus, argv: string[]): Promise<CliRun & { url: string; cwd: string }> {
   const url = await serveStatus(status);
   const cwd = makeTempFolder();
   const env = { DATA_DIR: cwd, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
-  return { ...(await runTocsin(argv, { env, cwd })), url };
+  return { ...(await runTocsin(argv, { env, cwd })), url, cwd };
 }
