@@ -8,16 +8,6 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 import { type FakeAnswer, type FakeService, type SeenRequest, startFakeService } from "../upstream/fake-service.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
-const hookUrl = "https://relay.example/hooks/canary-hook-secret";
-const account = {
-  id: "acc-1",
-  accountName: "Desk",
-  alertOutputs: { webhookUrl: hookUrl, messengerChannelId: "-100" },
-  apiKeyHash: "h",
-  apiKeyExpirationTimestamp: (now + 23 * 86_400_000) / 1000,
-  createdAt: "2026-01-01T00:00:00Z",
-  updatedAt: "2026-01-02T00:00:00Z",
-};
 
 let service: FakeService;
 let answer: (request: SeenRequest, count: number) => FakeAnswer;
@@ -33,18 +23,6 @@ function tocsin(argv: string[], overrides: Partial<CliContext> = {}) {
   const env = { ALERTING_URL: service.url, ALERTING_API_KEY: "canary-key", PRICING_URL: service.url };
   return runTocsin(["upstream", ...argv], { env, cwd: folder, ...overrides });
 }
-
-it("account and outputs hide the hook in JSON too, unless it is asked for", async () => {
-  answer = () => ({ json: { message: "authorized", data: account } });
-  const masked = { webhookUrl: "https://relay.example/hooks/***", messengerChannelId: "-100" };
-  const accountRun = await tocsin(["account", "--json"]);
-  expect(accountRun.json()).toEqual({
-    data: { ...account, alertOutputs: masked, apiKeyExpiresAt: "2026-12-14T12:00:00.000Z" },
-    meta: { message: "authorized" },
-  });
-  expect((await tocsin(["outputs", "--json"])).json()).toEqual({ data: masked });
-  expect((await tocsin(["outputs", "--show-secrets"])).stdout).toContain(hookUrl);
-});
 
 describe("what goes wrong", () => {
   it("a missing setting is named, with status 2", async () => {
@@ -215,119 +193,35 @@ it("tokens, users, subscriptions: it shows what is there, whatever its fields, a
   expect(run.stderr).toBe("2 subscriptions\n");
 });
 
-it("tokens, users, subscriptions: it asks for the chain's tokens by address in lower case", async () => {
-  answer = () => ({ json: { data: [{ symbol: "ABC" }] } });
-  expect((await tocsin(["tokens", "--chain", "bsc", "--address", "0xAB"])).stdout).toBe("symbol\nABC\n");
-  expect(service.seen[0]?.target).toBe("/tokens?chainId=bsc&addresses=0xab");
-});
+const symbol = { data: { symbol: "ABC" } };
+const unknown: FakeAnswer = { status: 404, json: { message: "unknown ticker" } };
+const away: FakeAnswer = { status: 502, text: "" };
+const ticker: FakeAnswer = { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
+const pool = { chainId: "eth", address: "0x1", protocol: "p", usdTvl: 1, h24UsdVolume: 1, tokens: [], pairs: [] };
+const refused = (status: number): [number, object] => [status, { message: "the service's words" }];
 
-it("prices show a pool", async () => {
-  const tokens = [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }];
-  const pool = { chainId: "eth", address: "0xAb", protocol: "p", usdTvl: 10, h24UsdVolume: 5, tokens, pairs: [] };
-  answer = () => ({ json: { data: pool } });
-  const run = await tocsin(["pool", "0xAb", "--chain", "eth"]);
-  expectWords(run.stdout, ["TVL          $10.00", "A          –       3  $10.00            –  0x1"]);
-});
-
-it("prices say which equity has no price", async () => {
-  answer = () => ({ json: { data: [{ symbol: "XNAS:AAPL", price: 200.5 }] } });
-  const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
-  expect(run).toMatchObject({ stdout: expect.stringContaining("200.5"), stderr: "no price for NOPE\n" });
-});
-
-describe("assets add", () => {
-  /** Registration answers `status`; the ticker is there from the `after`th look on. */
-  const registers = (status: number, json: unknown, after = 1) => {
-    let looks = 0;
-    answer = ({ method }) => {
-      if (method === "POST") return { status, json };
-      looks += 1;
-      if (looks < after) return { status: 404, json: { message: "unknown ticker" } };
-      return { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
-    };
-  };
-
-  it("is done at once when the asset was added", async () => {
-    registers(200, { data: { symbol: "ABC" } });
-    const run = await tocsin(["assets", "add", "abc", "--json"]);
-    expect(run.status).toBe(0);
-    expect(run.json().data).toEqual({ outcome: "added", registration: { data: { symbol: "ABC" } } });
-    expect(service.seen.map(({ method, body }) => [method, body])).toEqual([["POST", '{"catalogId":"abc"}']]);
-  });
-
-  it("follows a registration in progress by the symbol that the answer names", async () => {
-    registers(202, { message: "still in progress", data: { symbol: "ABC" } }, 4);
-    const { data } = (await tocsin(["assets", "add", "abc", "--json"])).json();
-    const evidence = { kind: "ticker", symbol: "ABC/USD" };
-    expect(data).toMatchObject({ outcome: "queryable", evidence, waitedMs: 15_000 });
-    expect(service.seen.filter(({ method }) => method === "POST")).toHaveLength(1);
-  });
-
-  const ticker = { data: { id: "ABC/USD", aggregated: { price: 2 } } };
-  const pool = { chainId: "eth", address: "0x1", protocol: "p", usdTvl: 1, h24UsdVolume: 1, tokens: [], pairs: [] };
-  it.each<[string, string, (look: number) => FakeAnswer, string]>([
-    [
-      "through a service that is down for a moment",
-      "--ticker ABC/USD",
-      (look) => (look < 6 ? { status: 502, text: "" } : { json: ticker }),
-      "ticker ABC/USD answers",
-    ],
-    ["by a pool", "--pool 0x1 --chain eth", () => ({ json: { data: pool } }), "pool 0x1 on eth answers"],
-  ])("follows it %s", async (_how, options, read, words) => {
-    let looks = 0;
-    answer = ({ method }) => {
-      if (method === "POST") return { status: 202, text: "" };
-      looks += 1;
-      return read(looks);
-    };
-    expect((await tocsin(["assets", "add", "abc", ...options.split(" ")])).stdout).toContain(words);
-  });
-
-  it("registers a manual definition and follows its symbol", async () => {
-    const definition = { symbol: "ABC", tokenMapping: { eth: "0x1" } };
-    await writeFile(join(folder, "asset.json"), JSON.stringify(definition));
-    registers(202, {}, 1);
-    expect((await tocsin(["assets", "add", "--asset", "asset.json"])).status).toBe(0);
-    expect(JSON.parse(service.seen[0]?.body ?? "")).toEqual({ asset: definition });
-    expect(service.seen[1]?.query).toEqual({ symbol: "ABC/USD" });
-  });
-
-  const symbol = { data: { symbol: "ABC" } };
-  const noSymbol = { message: "still in progress" };
-  const late = "ticker ABC/USD still cannot be queried after 30 s";
-  it.each([
-    ["gives up after its time, saying so", "--timeout 30s", [202, symbol, 1_000], "timeout", late],
-    ["says how to follow it by nothing", "", [202, noSymbol], "upstream_in_progress", "--ticker SYMBOL/USD"],
-  ] as const)("%s", async (_what, options, [status, said, after], code, words) => {
-    registers(status, said, after);
-    const run = await tocsin(["assets", "add", "abc", "--json", ...options.split(" ").filter(Boolean)]);
-    expect(run).toMatchObject({ status: 1, stderr: expect.stringContaining(words) });
-    expect(run.json().error.code).toBe(code);
-  });
-
-  it("does not wait with --no-wait, and waits after 200 with --wait", async () => {
-    registers(202, {});
-    expect((await tocsin(["assets", "add", "abc", "--no-wait", "--json"])).json().data.outcome).toBe("in_progress");
-    registers(200, symbol, 2);
-    expect((await tocsin(["assets", "add", "abc", "--wait", "--json"])).json().data.outcome).toBe("queryable");
-  });
-
-  it.each([
-    [409, "upstream_conflict", "abc is registered already"],
-    [400, "upstream_rejected", "does not take abc"],
-    [500, "upstream_failed", "could not register abc"],
-  ])("ends clearly at a %i", async (status, code, words) => {
-    registers(status, { message: "the service's words" });
-    const run = await tocsin(["assets", "add", "abc", "--json"]);
-    expect(run.status).toBe(1);
-    expect(run.json().error.code).toBe(code);
-    for (const part of [words, "the service's words"]) expect(run.json().error.message).toContain(part);
-    expect(service.seen).toHaveLength(1);
-  });
-
-  it("says that nobody knows when the answer is lost", async () => {
-    answer = () => "reset";
-    expect((await tocsin(["assets", "add", "abc"])).stderr).toContain("whether abc was registered is not known");
-    expect(service.seen).toHaveLength(1);
-  });
+/** Registration is answered by a status and a body; each look by the next of `looks`, from the last one on by that one. */
+it.each<[what: string, options: string, registered: [number, object] | "reset", ...looks: FakeAnswer[]]>([
+  ["is done at once when the asset was added", "abc", [200, symbol]],
+  ["follows a registration by the symbol that the answer names", "abc", [202, symbol], unknown, unknown, ticker],
+  ["follows it while the service is down", "abc --ticker ABC/USD", [202, {}], ...Array(5).fill(away), ticker],
+  ["follows it by a pool", "abc --pool 0x1 --chain eth", [202, {}], { json: { data: pool } }],
+  ["registers a manual definition and follows its symbol", "--asset asset.json", [202, {}], ticker],
+  ["gives up after its time, saying so", "abc --timeout 30s", [202, symbol], unknown],
+  ["says how to follow it by nothing", "abc", [202, { message: "still in progress" }]],
+  ["does not wait with --no-wait", "abc --no-wait", [202, {}]],
+  ["waits after 200 with --wait", "abc --wait", [200, symbol], unknown, ticker],
+  ["ends clearly where the asset exists", "abc", refused(409)],
+  ["ends clearly where it is not taken", "abc", refused(400)],
+  ["ends clearly where it fails", "abc", refused(500)],
+  ["says that nobody knows when the answer is lost", "abc", "reset"],
+])("assets add %s", async (_what, options, registered, ...looks) => {
+  await writeFile(join(folder, "asset.json"), '{"symbol":"ABC","tokenMapping":{"eth":"0x1"}}');
+  const look = () => (looks.length > 1 ? looks.shift() : looks[0]) ?? unknown;
+  const [status, json] = registered === "reset" ? [] : registered;
+  answer = ({ method }) => (method !== "POST" ? look() : status === undefined ? "reset" : { status, json });
+  const run = await tocsin(["assets", "add", ...options.split(" "), "--json"]);
+  const asked = service.seen.map(({ method, target, body }) => `${method} ${target} ${body}`.trimEnd());
+  const said = `ends with ${run.status}\n${JSON.stringify(run.json(), undefined, 1)}\n${run.stderr}`;
+  expect(`${asked.join("\n")}\n${said}`.replaceAll(service.url, "<service>")).toMatchSnapshot();
 });
