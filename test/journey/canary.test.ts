@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
+import { createFailingProxy } from "../support/failing-proxy.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { webhookSecret } from "../support/relay-process.ts";
 import { findOtherWords, logIn } from "../support/same-words.ts";
-import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -17,8 +17,8 @@ it("a canary goes through the public address unseen, and is no alert; each troub
     yaml: "canary: { every: 5m }\nsilence: 20m\n",
     chat: { now: minutesPass() },
   });
-  const proxy = await createSwitchableProxy();
-  const env = { TELEGRAM_CHAT_IDS: deskChat, EMAIL_TO: "", PUBLIC_URL: `${proxy.url}/` };
+  const proxy = await createFailingProxy();
+  const env = { TELEGRAM_CHAT_IDS: deskChat, EMAIL_TO: "", PUBLIC_URL: proxy.url };
   const texts = () => world.chat.messages(deskChat).map(({ text }) => text);
   const status = async (relay: ClockedRelay) => (await relay.getJson<Status>("/api/status")).data;
   const canary = async () => (await status(relay)).canary;

@@ -2,12 +2,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { checkDatabase } from "../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { createFailingProxy } from "../support/failing-proxy.ts";
 import { runSql } from "../support/postgres.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { keepPosting } from "../support/posting.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
-import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 /** Commits of the one wait until the other has them on its disk. */
 async function startPair(): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
@@ -37,11 +37,10 @@ async function startPair(): Promise<{ primary: PostgresServer; standby: Postgres
 
 it("loses nothing that was answered, and doubles nothing, when the primary is killed and its standby promoted", async () => {
   const { primary, standby } = await startPair();
-  const proxy = await createSwitchableProxy(primary.url);
-  const databaseUrl = `postgres://postgres@${new URL(proxy.url).host}/postgres`;
-  const { arrived, dataDir, start } = await prepareRelayOnPostgres(databaseUrl, 5);
+  const proxy = await createFailingProxy(primary.url);
+  const { arrived, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 5);
   const relay = await start();
-  const config = loadConfig({ env: { DATABASE_URL: databaseUrl }, cwd: dataDir });
+  const config = loadConfig({ env: { DATABASE_URL: proxy.url }, cwd: dataDir });
   const findings = await checkDatabase({} as RelayRun, config);
   expect(findings).toContainEqual(expect.objectContaining({ check: "failover", verdict: "ok" }));
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { createFailingProxy } from "../support/failing-proxy.ts";
 import { createJourneyWorld, deskChat, mailAddress, opsChat, waitForState } from "../support/journey-world.ts";
-import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
 const alert = {
   eventId: "evt-1",
@@ -38,7 +38,7 @@ it("an alert that comes in by webhook goes to every chat and mailbox, and the AP
 
 it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
   const world = await createJourneyWorld({ yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n" });
-  const proxy = await createSwitchableProxy(world.chat.url);
+  const proxy = await createFailingProxy(world.chat.url);
   await proxy.down();
   const relay = await world.start({ TELEGRAM_API_ROOT: proxy.url });
   const ids: string[] = [];

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { createFailingProxy } from "../support/failing-proxy.ts";
 import { runSql } from "../support/postgres.ts";
-import { createPostgresProxy } from "../support/postgres-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
@@ -78,7 +78,7 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
 it("sends an alert behind one commit, which may be answered late or never, once and unmarked", async () => {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const proxy = await createPostgresProxy(server.url);
+  const proxy = await createFailingProxy(server.url);
   const { receiver, arrived, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 400);
   const relay = await start({ SPOOL_DIR: join(dataDir, "spool") });
   async function post(): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createScope, pause, type Scope, until } from "../relays/scope.ts";
-import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
+import { createFailingProxy, type FailingProxy } from "../support/failing-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -21,7 +21,7 @@ const mostAtOnce = 12;
 interface Relay {
   process: RelayProcess;
   /** Its way to the database, where that is PostgreSQL. */
-  proxy?: PostgresProxy;
+  proxy?: FailingProxy;
   start(): Promise<void>;
 }
 
@@ -176,7 +176,7 @@ async function startRelay(scope: Scope, receivers: Receivers, databaseUrl?: stri
   const folder = makeTempFolder(scope.atEnd);
   const path = join(folder, "tocsin.yaml");
   writeFileSync(path, writeConfiguration(receivers));
-  const proxy = databaseUrl === undefined ? undefined : await createPostgresProxy(databaseUrl, scope.atEnd);
+  const proxy = databaseUrl === undefined ? undefined : await createFailingProxy(databaseUrl, scope.atEnd);
   const spool = join(folder, "spool");
   mkdirSync(spool);
   const env = {

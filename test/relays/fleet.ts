@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { openBalancer } from "../../workshop/demo/balancer.ts";
-import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
+import { createFailingProxy, type FailingProxy } from "../support/failing-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -31,7 +31,7 @@ export interface Member {
   /** Undefined between two processes. */
   process: RelayProcess | undefined;
   isStopped: boolean;
-  proxy: PostgresProxy;
+  proxy: FailingProxy;
   /** All that its processes have written. */
   log(): string;
 }
@@ -96,7 +96,7 @@ export async function startFleet(scope: Scope, options: FleetOptions) {
   for (const index of clocksAheadMs.keys()) {
     const name = `relay-${index + 1}`;
     mkdirSync(join(folder, name));
-    const proxy = await createPostgresProxy(postgres.url, scope.atEnd);
+    const proxy = await createFailingProxy(postgres.url, scope.atEnd);
     const log = () => (logs.get(member) ?? []).map((one) => one()).join("");
     const id = () => readFileSync(join(folder, name, "relay-id"), "utf8").trim();
     const member: Member = { name, id, process: undefined, isStopped: false, proxy, log };

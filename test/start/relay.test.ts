@@ -11,8 +11,8 @@ import { ntfyTo } from "../delivery/engine-fixture.ts";
 import { route as routeTo } from "../routing/sample.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { probesAsDocumented } from "../support/documented-probes.ts";
+import { createFailingProxy } from "../support/failing-proxy.ts";
 import { makePostgresDatabase } from "../support/postgres.ts";
-import { createPostgresProxy } from "../support/postgres-proxy.ts";
 import { exchangeRaw } from "../support/raw-http.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -174,7 +174,7 @@ it("says yes to every balancer that asks as its documents write it, as long as t
   process.on("warning", note);
   onTestFinished(() => void process.off("warning", note));
   const url = await makePostgresDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const { relay, secrets } = await start({ env: { DATABASE_URL: proxy.url, SPOOL_DIR: makeTempFolder() } });
   onTestFinished(async () => {
     proxy.goOn();

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
 import { pause, until } from "../../relays/scope.ts";
+import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { findLastingPort } from "../../support/lasting-port.ts";
-import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { webhookSecret } from "../../support/relay-process.ts";
 import { judge, type Result, readExample, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
@@ -24,7 +24,7 @@ export async function tryBalancers(world: World): Promise<Result[]> {
   const { scope, folder, write } = world;
   const database = await startPostgresServer();
   scope.atEnd(database.end);
-  const way = await createPostgresProxy(database.url, scope.atEnd);
+  const way = await createFailingProxy(database.url, scope.atEnd);
   const desk = await world.startDesk();
   const ports = [await findLastingPort(), await findLastingPort()];
   const start = (index: number) =>

@@ -3,8 +3,8 @@ import type { Now } from "../../../src/core/clock.ts";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
+import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { openClient, runSql } from "../../support/postgres.ts";
-import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { openDatabase, openRelay, someDatabase } from "./open-relays.ts";
 
@@ -131,7 +131,7 @@ it("accepting on PostgreSQL gives each alert to the relay that accepted it, for 
 
 it("accepting on PostgreSQL stores what another relay stands still with in the middle of a commit, when it is sent again by its key", async () => {
   const url = await someDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const still = await openInbox(proxy.url, "still", undefined, 4_000);
   const other = await openInbox(url, "other", undefined, 4_000);
   proxy.holdBack("COMMIT\0");

@@ -4,8 +4,8 @@ import { lookAtStore } from "../../../src/start/open-watches.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { isAnswered, isOfConnection, toStoreError, toUnavailable } from "../../../src/store/postgres/store-error.ts";
+import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
-import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { didWork, migrateOnly, openDatabase, openRelay, refusalOf, someDatabase } from "./open-relays.ts";
 
@@ -94,7 +94,7 @@ it.each(["57P01", "57P02", "57P03", "08006", "53300", "25006"])(
 );
 
 it("connections to PostgreSQL go on over others when theirs were cut, and nobody who asks then hears of it", async () => {
-  const proxy = await createPostgresProxy(await someDatabase());
+  const proxy = await createFailingProxy(await someDatabase());
   const database = await open(proxy.url);
   await database.transaction((tx) => save(tx, "a"));
   for (const name of ["b", "c"]) {
@@ -109,7 +109,7 @@ it.each([
   ["statement", "INSERT INTO watch_states"],
 ] as const)("connections to PostgreSQL say that a %s is unknown whose answer was lost", async (way, last) => {
   const url = await someDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const database = await open(proxy.url);
   let runs = 0;
   proxy.loseAnswerTo(last);
@@ -139,7 +139,7 @@ it("connections to PostgreSQL take one statement where one commits by itself, an
 });
 
 it("connections to PostgreSQL count a server as away that does not answer, and go on when it does", async () => {
-  const proxy = await createPostgresProxy(await someDatabase());
+  const proxy = await createFailingProxy(await someDatabase());
   const answerWithinMs = 3_000;
   const database = await open(proxy.url, answerWithinMs);
   // Several lie idle.
@@ -174,7 +174,7 @@ it("connections to PostgreSQL say to whoever reads that the database is busy whe
 });
 
 it("connections to PostgreSQL ask a server again that was silent, though somebody asks all the time", async () => {
-  const proxy = await createPostgresProxy(await someDatabase());
+  const proxy = await createFailingProxy(await someDatabase());
   const database = await open(proxy.url, 500);
   const ask = () => didWork(database.transaction((tx) => save(tx, "a")));
   expect(await ask()).toBe(true);

@@ -2,8 +2,8 @@ import { expect, it, vi } from "vitest";
 import type { SignalTopic } from "../../../src/core/ports/signals.ts";
 import type { PostgresDatabase } from "../../../src/store/postgres/store.ts";
 import type { Notes } from "../../../src/store/signals.ts";
+import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { openClient, runSql } from "../../support/postgres.ts";
-import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { openDatabase, someDatabase } from "./open-relays.ts";
 
 const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
@@ -25,7 +25,7 @@ const say = (database: PostgresDatabase, notes: Partial<Notes>) =>
 
 async function openTwo() {
   const url = await someDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const one = await openHearing(url, "one");
   const two = await openHearing(proxy.url, "two");
   return { url, proxy, one, two };

@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
 import type { SpoolOptions } from "../../../src/store/spool/spool.ts";
 import { newId, request } from "../../conformance/store/scene-samples.ts";
+import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { runSql } from "../../support/postgres.ts";
-import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
@@ -26,7 +26,7 @@ const requestsIn = (url: string) =>
 
 it("a spool before PostgreSQL stores once what was stored by a commit whose answer was lost", async () => {
   const url = await someDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const relay = await openRelay(proxy.url, "one");
   const sent = [request(), request({ dedupeKey: "k", ids: [newId(), newId()] })];
   for (const one of sent) {
@@ -42,7 +42,7 @@ it("a spool before PostgreSQL stores once what was stored by a commit whose answ
 
 it("a spool before PostgreSQL stores one of two that a sender has sent by one key to two relays meanwhile", async () => {
   const url = await someDatabase();
-  const proxy = await createPostgresProxy(url);
+  const proxy = await createFailingProxy(url);
   const [relay, other] = [await openRelay(proxy.url, "one", { spoolAfterMs: 200 }), await openRelay(url, "other")];
   proxy.hang();
   await relay.acceptRequest(request({ dedupeKey: "k" }));
@@ -62,7 +62,7 @@ it("a spool before PostgreSQL loses, doubles and reorders nothing while the serv
   const random = createSeededRandom(seed);
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const proxy = await createPostgresProxy(server.url);
+  const proxy = await createFailingProxy(server.url);
   const dir = makeTempFolder();
   const newRelay = () => openRelay(proxy.url, "one", { dir, spoolAfterMs: 300 });
   let relay = await newRelay();

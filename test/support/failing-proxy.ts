@@ -1,14 +1,19 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { findLastingPort } from "./lasting-port.ts";
 import { addressAt } from "./loopback.ts";
 
 /**
- * A way to a database that can be made to fail in the middle.
+ * A way to a server that can be made to fail in the middle.
+ * @param target the server's address. Default: nobody's, until it is said
  * @param atEnd takes what ends it. Default: it ends with the test.
  */
-export async function createPostgresProxy(url: string, atEnd: (undo: () => void) => void = onTestFinished) {
-  const target = new URL(url);
+export async function createFailingProxy(
+  target = "http://127.0.0.1:9",
+  atEnd: (undo: () => void) => void = onTestFinished,
+) {
+  let { hostname, port } = new URL(target);
   const pairs = new Set<[Socket, Socket]>();
   let lost: string | undefined;
   let wanted: string | undefined;
@@ -16,7 +21,7 @@ export async function createPostgresProxy(url: string, atEnd: (undo: () => void)
   let hangs = false;
   let count = 0;
   const server = createServer((client) => {
-    const outgoing = connect(Number(target.port || 5432), target.hostname);
+    const outgoing = connect(Number(port || 5432), hostname);
     const pair: [Socket, Socket] = [client, outgoing];
     pairs.add(pair);
     count += 1;
@@ -25,7 +30,7 @@ export async function createPostgresProxy(url: string, atEnd: (undo: () => void)
       socket.on("error", () => {});
       socket.on("close", () => {
         pairs.delete(pair);
-        client.destroy();
+        client.destroySoon();
         if (held?.outgoing !== outgoing) outgoing.destroy();
       });
       if (hangs) socket.pause();
@@ -46,24 +51,28 @@ export async function createPostgresProxy(url: string, atEnd: (undo: () => void)
       else client.write(chunk);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const cut = () => {
-    for (const [client, outgoing] of pairs) {
-      client.destroy();
-      outgoing.destroy();
-    }
+  const ownPort = await findLastingPort();
+  const up = async () => {
+    server.listen(ownPort, "127.0.0.1");
+    await once(server, "listening");
   };
-  atEnd(() => {
+  await up();
+  const cut = () => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  };
+  const down = async () => {
+    const closed = server.listening ? once(server, "close") : undefined;
     server.close();
     cut();
-  });
+    await closed;
+  };
+  atEnd(down);
   const each = (act: "pause" | "resume") => {
     for (const pair of pairs) for (const socket of pair) socket[act]();
   };
   return {
-    /** The address of the same database, over this way. */
-    url: addressAt(url, (server.address() as AddressInfo).port),
+    /** The address of the same thing, over this way. */
+    url: addressAt(target, ownPort),
     /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
     hang() {
       hangs = true;
@@ -92,9 +101,17 @@ export async function createPostgresProxy(url: string, atEnd: (undo: () => void)
     },
     /** Cuts what is connected now. */
     cut,
+    /** Cuts it, and refuses connections until it is `up` again. */
+    down,
+    up,
+    /** Where it leads from now on; what is connected is cut. */
+    leadTo(next: string) {
+      ({ hostname, port } = new URL(next));
+      cut();
+    },
     /** How many connections were made so far. */
     connections: () => count,
   };
 }
 
-export type PostgresProxy = Awaited<ReturnType<typeof createPostgresProxy>>;
+export type FailingProxy = Awaited<ReturnType<typeof createFailingProxy>>;
