@@ -7,7 +7,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { runTocsin, startProgram } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
-import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { adminToken, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
@@ -148,7 +149,7 @@ it("tocsin setup takes an address with TLS that this machine trusts, through a p
 
 it("tocsin setup asks the relay behind the public address when none runs here, and says so", async () => {
   const { setupHere, relay } = await createSetupWorld();
-  const run = await setupHere({ PORT: String(await findClosedPort()) });
+  const run = await setupHere({ PORT: String(await findLastingPort()) });
   expect(run.stdout).toMatch(/– relay: none runs on this machine \(\S+\); the one behind \S+ is asked/);
   expect(run.stdout).toContain(`✓ relay: running at ${relay.url}, ready`);
   expect(run.status).toBe(0);
@@ -230,7 +231,7 @@ it("a stage that fails stops setup before the PUT, in one line, but for --skip-p
 
 it("a stage that fails stops setup before the PUT, in one line, and all that is wrong is said by --dry-run, beside what would change", async () => {
   const { setupHere } = await createSetupWorld();
-  const changes = { TELEGRAM_CHAT_IDS: `${deskChat},-1009`, PUBLIC_URL: `http://127.0.0.1:${await findClosedPort()}` };
+  const changes = { TELEGRAM_CHAT_IDS: `${deskChat},-1009`, PUBLIC_URL: `http://127.0.0.1:${await findLastingPort()}` };
   const run = await setupHere(changes, ["--dry-run"]);
   expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/✗ destination telegram:-1009: .*\n {4}→ /) });
   expect(run.stdout).toMatch(

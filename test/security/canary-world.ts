@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type Canary, makeCanary } from "../support/canaries.ts";
-import { findClosedPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import {
@@ -78,7 +78,7 @@ const behaviours: Record<string, Behaviour> = {
  */
 export async function createCanaryWorld() {
   const dataDir = makeTempFolder();
-  const origins: Record<string, string> = { isAbsent: `http://127.0.0.1:${await findClosedPort()}` };
+  const origins: Record<string, string> = { isAbsent: `http://127.0.0.1:${await findLastingPort()}` };
   for (const [name, behaviour] of Object.entries(behaviours)) {
     const vendor = await createHttpVendor(takeEverything);
     vendor.behave(behaviour);
@@ -203,7 +203,7 @@ async function createMailServers(): Promise<Record<string, string>> {
     refuses: urlOf(deaf.port),
     rejects: urlOf(picky.port),
     fails: urlOf(broken.port),
-    isAbsent: urlOf(await findClosedPort()),
+    isAbsent: urlOf(await findLastingPort()),
     insists: `smtp://${login}@127.0.0.1:${mailbox.smtpPort}`,
     speaksPlainly: `smtps://${login}@127.0.0.1:${mailbox.smtpPort}`,
   };

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /**
@@ -26,19 +25,6 @@ export async function listenOnLoopback(server: Server) {
 /** The address of the same thing at this port of this machine. */
 export const addressAt = (url: string, port: number) =>
   Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href;
-
-/**
- * A port of this machine at which nobody listens until the test ends: it is the near end of a connection, so that no other
- * test's server is given it.
- */
-export async function findClosedPort(): Promise<number> {
-  const { port } = await listenOnLoopback(createServer());
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  return socket.localPort as number;
-}
 
 type Dispatcher = { constructor: new () => Dispatcher; close(): Promise<void> };
 

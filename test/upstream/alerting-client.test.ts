@@ -4,7 +4,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
 import type { UpstreamClientOptions } from "../../src/upstream/requester.ts";
-import { findClosedPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { type FakeAnswer, type SeenRequest, startFakeService } from "./fake-service.ts";
 
 const key = "canary-key-5f1d";
@@ -134,7 +134,7 @@ describe("errors by cause", () => {
   });
 
   it("nobody listening is upstream_unreachable", async () => {
-    const url = `http://127.0.0.1:${await findClosedPort()}`;
+    const url = `http://127.0.0.1:${await findLastingPort()}`;
     const refused = { code: "upstream_unreachable", message: says("connection refused"), waits: 3 };
     expect(await fail("hang", undefined, { url })).toMatchObject(refused);
     // What never left is repeated, also where it changes something.

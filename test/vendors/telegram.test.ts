@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
-import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { sayOutcome } from "../support/say-outcome.ts";
 import { chatId, context, groupId, secretPart, startTelegram, text } from "./telegram-fixture.ts";
 
@@ -219,7 +220,7 @@ it("the bot token appears in no outcome, whatever fails and whatever the other s
   const echo = answerOf("400 x", JSON.stringify({ ok: false, error_code: 400, description }));
   const roots = [
     await serve(echo),
-    `http://127.0.0.1:${await findClosedPort()}`,
+    `http://127.0.0.1:${await findLastingPort()}`,
     standIn.url.replace("http:", "https:"),
     "http://127.0.0.1:1",
     "not an address",

@@ -8,7 +8,8 @@ import { Secret } from "../../src/core/secret.ts";
 import { formatDuration } from "../../src/ground/time/time-format.ts";
 import { Canary } from "../../src/watch/canary.ts";
 import { newIdAt } from "../conformance/store/scene.ts";
-import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { writeTime } from "../support/test-clock.ts";
 import { type FakeAnswer, startFakeService } from "../upstream/fake-service.ts";
 import { tellWatches, type WatchScene, type WatchStep } from "./tell-watch.ts";
@@ -223,7 +224,7 @@ describe("a canary", () => {
   it.each<[CanaryView["stage"], () => Options | Promise<Options>]>([
     ["name", () => ({ url: "http://tocsin.invalid" })],
     ["connection", () => ({ serve: "reset" })],
-    ["connection", async () => ({ url: `http://127.0.0.1:${await findClosedPort()}` })],
+    ["connection", async () => ({ url: `http://127.0.0.1:${await findLastingPort()}` })],
     ["tls", async () => ({ url: (await listenOnLoopback(createServer())).url.replace("http:", "https:") })],
   ])("that fails at %s says so", async (stage, options) => {
     const canary = await open(await options());

@@ -2,7 +2,8 @@ import { createServer, type Socket } from "node:net";
 import { beforeEach, expect, it } from "vitest";
 import { createAddressPolicy } from "../../../src/vendors/http/address-policy.ts";
 import { openConnection, type ResolveHost } from "../../../src/vendors/http/open-connection.ts";
-import { findClosedPort, listenOnLoopback } from "../../support/loopback.ts";
+import { findLastingPort } from "../../support/lasting-port.ts";
+import { listenOnLoopback } from "../../support/loopback.ts";
 
 let port: number;
 let connected: Socket[];
@@ -75,7 +76,7 @@ it("reports a name that does not resolve", async () => {
 });
 
 it("reports a refused connection", async () => {
-  const closed = `http://127.0.0.1:${await findClosedPort()}/`;
+  const closed = `http://127.0.0.1:${await findLastingPort()}/`;
   expect(await open(closed, { allow: ["127.0.0.1"] })).toMatchObject({
     fault: { kind: "refused", detail: "no connection (connection refused)" },
   });
