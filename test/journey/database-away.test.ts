@@ -1,16 +1,19 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { createHookWorld } from "../support/journey-world.ts";
 import { runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { keepPosting } from "../support/posting.ts";
-import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil, webhookSecret } from "../support/relay-process.ts";
 
 async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  return { server, ...(await prepareRelayOnPostgres(server.url, 5, "sources:\n  git: {}\n")) };
+  return {
+    server,
+    ...(await createHookWorld({ databaseUrl: server.url, longestMs: 5, more: "sources:\n  git: {}\n" })),
+  };
 }
 
 const statusOf = async (url: string) => (await fetch(url)).status;
@@ -83,7 +86,7 @@ it("a start while PostgreSQL is away says which limit leaves it without connecti
   expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([202]));
   expect((await relay.api("/api/alerts")).status).toBe(200);
   const sent = posted.flatMap(({ ids }) => ids);
-  await waitUntil(arrived, (all) => sent.every((id) => all.includes(id)), "the alerts at the desk");
+  await waitUntil(arrived, (all) => sent.every((id) => all.includes(id)), "the alerts at the webhook");
   expect(await relay.stop()).toBe(0);
 });
 

@@ -3,10 +3,10 @@ import { checkDatabase } from "../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { createFailingProxy } from "../support/failing-proxy.ts";
+import { createHookWorld } from "../support/journey-world.ts";
 import { runSql } from "../support/postgres.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { keepPosting } from "../support/posting.ts";
-import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
 
 /** Commits of the one wait until the other has them on its disk. */
@@ -38,7 +38,7 @@ async function startPair(): Promise<{ primary: PostgresServer; standby: Postgres
 it("loses nothing that was answered, and doubles nothing, when the primary is killed and its standby promoted", async () => {
   const { primary, standby } = await startPair();
   const proxy = await createFailingProxy(primary.url);
-  const { arrived, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 5);
+  const { arrived, dataDir, start } = await createHookWorld({ databaseUrl: proxy.url, longestMs: 5 });
   const relay = await start();
   const config = loadConfig({ env: { DATABASE_URL: proxy.url }, cwd: dataDir });
   const findings = await checkDatabase({} as RelayRun, config);
@@ -64,7 +64,7 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
       const ids = new Set(all);
       return accepted.every((id) => ids.has(id));
     },
-    "all that was taken at the desk",
+    "all that was taken at the webhook",
   );
   expect(arrived()).toHaveLength(new Set(arrived()).size);
   expect(await relay.stop()).toBe(0);

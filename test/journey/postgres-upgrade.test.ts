@@ -1,9 +1,9 @@
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { migrate, readMigrations } from "../../src/store/postgres/migrate.ts";
+import { createHookWorld } from "../support/journey-world.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { keepPosting } from "../support/posting.ts";
-import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 
 /** What an additive migration may bring, to every table at once. */
 const sqlOfNext = `DO $$ DECLARE one record; BEGIN
@@ -16,7 +16,7 @@ CREATE INDEX alerts_of_the_next ON alerts (of_the_next) WHERE routed_at IS NULL`
 
 it("goes on without an error while the next version changes the schema, and starts again on it", async () => {
   const url = await makePostgresDatabase();
-  const { arrived, start } = await prepareRelayOnPostgres(url, 30);
+  const { arrived, start } = await createHookWorld({ databaseUrl: url, longestMs: 30 });
   const relay = await start();
   const first = await relay.post('{"title":"first"}');
   const posting = keepPosting(

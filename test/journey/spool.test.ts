@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createFailingProxy } from "../support/failing-proxy.ts";
+import { createHookWorld } from "../support/journey-world.ts";
 import { runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
-import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
 
 const sourceSecret = "journey-source-Hs82kdLwP0xRt64aa";
@@ -13,7 +13,7 @@ async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
   const sources = `sources:\n  git: { secret: "\${GIT_SECRET}" }\n`;
-  const { arrived, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, sources);
+  const { arrived, dataDir, start } = await createHookWorld({ databaseUrl: server.url, longestMs: 5, more: sources });
   const spoolDir = join(dataDir, "spool");
   const env = { SPOOL_DIR: spoolDir, GIT_SECRET: sourceSecret };
   return { server, arrived, spoolDir, start: () => start(env) };
@@ -79,7 +79,7 @@ it("sends an alert behind one commit, which may be answered late or never, once 
   const server = await startPostgresServer();
   onTestFinished(server.end);
   const proxy = await createFailingProxy(server.url);
-  const { receiver, arrived, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 400);
+  const { receiver, arrived, dataDir, start } = await createHookWorld({ databaseUrl: proxy.url, longestMs: 400 });
   const relay = await start({ SPOOL_DIR: join(dataDir, "spool") });
   async function post(): Promise<string> {
     const { status, ids } = await relay.post('{"title":"ordinary","severity":"critical"}');
@@ -89,7 +89,7 @@ it("sends an alert behind one commit, which may be answered late or never, once 
   const sent: string[] = [];
   async function expectArrived(...ids: string[]): Promise<void> {
     sent.push(...ids);
-    await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), "the alert at the desk");
+    await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), "the alert at the webhook");
   }
   /** Whether the delivery was claimed by the transaction that stored the request. */
   const wasClaimedWith = async (id: string) => {

@@ -50,11 +50,11 @@ export async function createJourneyWorld(options: { yaml?: string; chat?: Partia
 }
 
 /** A journey's world whose one destination, unless `more` has others, is a webhook that notes what arrives. */
-export async function createHookWorld({ longestMs = 0, more = "", chat }: HookWorldOptions = {}) {
+export async function createHookWorld({ longestMs = 0, more = "", chat, databaseUrl }: HookWorldOptions = {}) {
   const receiver = await createDeliveryReceiver({ longestMs, random: Math.random });
   const hook = `hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }`;
   const world = await createJourneyWorld({ yaml: `destinations:\n  ${hook}\n${more}`, chat });
-  Object.assign(world.env, { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  Object.assign(world.env, { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", ...(databaseUrl && { DATABASE_URL: databaseUrl }) });
   return { ...world, receiver, arrived: receiver.arrived };
 }
 
@@ -64,6 +64,8 @@ interface HookWorldOptions {
   /** The rest of the configuration file: more destinations, then what else there is. */
   more?: string;
   chat?: Partial<ChatStandInOptions>;
+  /** Default: SQLite. */
+  databaseUrl?: string;
 }
 
 /** As if each had been posted to a relay that died before it routed any. Their ids. */

@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { runTocsin } from "./cli.ts";
+import { runTocsin, startProgram } from "./cli.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
 const hook = fileURLToPath(new URL("./kill-at.mjs", import.meta.url));
@@ -19,20 +17,18 @@ export async function runOnce(
   env: NodeJS.ProcessEnv,
   killAt: number,
 ): Promise<{ killed: boolean; said: string }> {
-  const child = spawn(process.execPath, ["--import", hook, bin, ...argv], {
-    env: { PATH: process.env.PATH, ...env, KILL_AT: String(killAt) },
+  const { child, ended } = startProgram(["--import", hook, bin, ...argv], {
+    env: { ...env, KILL_AT: String(killAt) },
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
-  let [said, complaints] = ["", ""];
+  let said = "";
   child.stdio[3]?.on("data", (chunk) => {
     said += chunk;
   });
-  child.stderr?.on("data", (chunk) => {
-    complaints += chunk;
-  });
-  const [code, signal] = await once(child, "close");
-  if (code !== 0 && signal !== "SIGKILL") throw new Error(`${argv.join(" ")} ended with ${code}: ${complaints}`);
-  return { killed: signal === "SIGKILL", said };
+  const { status, stderr } = await ended;
+  const killed = child.signalCode === "SIGKILL";
+  if (status !== 0 && !killed) throw new Error(`${argv.join(" ")} ended with ${status}: ${stderr}`);
+  return { killed, said };
 }
 
 /** `TOCSIN_KILL_STEPS=all` tries each step. */

@@ -7,20 +7,11 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
-import { loadConfig } from "../../dist/config/load-config.js";
-import { secretTextsOf } from "../../dist/config/secret-texts.js";
-import { createLog } from "../../dist/start/log.js";
-import { startRelay } from "../../dist/start/relay.js";
-import { withKept } from "../../dist/store/with-kept.js";
+import { config, sayUrl, startBuiltRelay } from "./built-relay.mjs";
 
 const { createTestClock } = await import(process.env.CLOCK_MODULE);
-const config = loadConfig({ env: process.env, cwd: process.cwd() });
-const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
-const log = createLog(config.logLevel);
-log.hide(secretTextsOf(config, secrets));
 const clock = createTestClock(Number(process.env.CLOCK_AT));
-const relay = await startRelay({ config, secrets, log, clock });
+const relay = await startBuiltRelay({ clock });
 
 /** What was woken asks the database, which answers in turn. */
 async function settle() {
@@ -62,7 +53,7 @@ const control = createServer(async (request, response) => {
 });
 control.listen(0, "127.0.0.1", () => {
   writeFileSync(join(config.dataDir ?? process.cwd(), "clock"), `http://127.0.0.1:${control.address().port}/`);
-  console.log(JSON.stringify({ data: { url: relay.localUrl } }));
+  sayUrl(relay);
 });
 process.once("SIGTERM", async () => {
   control.close();
