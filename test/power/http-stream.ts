@@ -14,7 +14,9 @@ const headEnd = "\r\n\r\n";
 /** The whole messages of one socket, in their order; one that was cut off is left out. */
 export function readMessages(chunks: Chunk[]): SentMessage[] {
   const bytes = Buffer.concat(chunks.map((chunk) => chunk.bytes));
-  const placeOf = createPlaceFinder(chunks);
+  let length = 0;
+  const ends = chunks.map((chunk) => (length += chunk.bytes.length));
+  const placeOf = (at: number) => chunks[ends.findIndex((end) => end > at)]?.begin ?? 0;
   const messages: SentMessage[] = [];
   for (let from = 0; ; ) {
     const head = bytes.indexOf(headEnd, from);
@@ -49,17 +51,4 @@ function readChunks(bytes: Buffer, from: number): { text: string; end: number } 
     parts.push(bytes.subarray(line + 2, line + 2 + size));
     at = end;
   }
-}
-
-/** For ever larger places of the stream. */
-function createPlaceFinder(chunks: Chunk[]): (at: number) => number {
-  let index = 0;
-  let end = chunks[0]?.bytes.length ?? 0;
-  return (at) => {
-    while (end <= at && index < chunks.length - 1) {
-      index += 1;
-      end += chunks[index]?.bytes.length ?? 0;
-    }
-    return chunks[index]?.begin ?? 0;
-  };
 }

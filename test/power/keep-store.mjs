@@ -9,15 +9,16 @@ for (let round = 0; round < Number(rounds); round += 1) {
   const maintained = store.maintain(Date.now() + round * hour);
   const accepted = Array.from({ length: Number(alerts) }, async (_, serial) => {
     const id = `01a20000-0000-7000-8000-${String(round * 1000 + serial).padStart(12, "0")}`;
+    const body = `{"title":"Store ${round}-${serial}"}`;
     await store.acceptRequest({
       receivedAt: Date.now(),
       headers: "[]",
-      body: Buffer.from(`{"title":"Store ${round}-${serial}"}`),
+      body: Buffer.from(body),
       ids: [id],
       origin: "hook",
       dedupeWindowMs: hour,
     });
-    console.log(JSON.stringify({ accepted: id }));
+    console.log(JSON.stringify({ accepted: id, body }));
   });
   await Promise.all([maintained, ...accepted]);
 }

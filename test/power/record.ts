@@ -124,8 +124,6 @@ function talkTo(shell: ChildProcess): (line: string) => Promise<string> {
 export interface SentRecord {
   bodies: string[];
   accepted: Record<string, { body: string; items: number }>;
-  /** Destinations by the beginning of a request's path. */
-  destinations: Record<string, string>;
 }
 
 export function saveSent(folder: string, record: SentRecord): void {

@@ -39,14 +39,13 @@ export async function loadRecording(path: string): Promise<Recording> {
   const { trace, disk, printed, found } = recordingPaths(folder);
   const sent = loadSent(folder);
   const calls = await readTrace(trace, folder);
-  const destinationOf = (start: string) => {
-    const path = start.split(" ")[1] ?? "";
-    return Object.entries(sent.destinations).find(([prefix]) => path.startsWith(prefix))?.[1];
-  };
-  const promises = readPromises(calls, { destinationOf, printedTo: printed });
+  const promises = readPromises(calls, printed);
   for (const { at, line } of promises.printed) {
-    const { accepted } = JSON.parse(line) as { accepted?: string };
-    if (accepted !== undefined) promises.accepted.push({ at, ids: [accepted] });
+    const { accepted, body } = JSON.parse(line) as { accepted?: string; body: string };
+    if (accepted === undefined) continue;
+    promises.accepted.push({ at, ids: [accepted] });
+    sent.bodies.push(body);
+    sent.accepted[accepted] = { body, items: 1 };
   }
   const recording = { disk, promises, sent, secrets: readSecrets(disk), found: readFolder(found, disk) };
   addEarlier(recording, folder);

@@ -42,14 +42,6 @@ export const longestString = 120_000;
 
 /** Of a file that strace has written: what concerns paths within `root`, and sockets. */
 export async function readTrace(file: string, root: string): Promise<Call[]> {
-  const reader = createTraceReader(root);
-  for await (const line of createInterface({ input: createReadStream(file, "latin1"), crlfDelay: Infinity }))
-    reader.read(line);
-  return reader.calls();
-}
-
-/** Takes the lines of a trace in their order. */
-export function createTraceReader(root: string): { read(line: string): void; calls(): Call[] } {
   const marks = [toHex(root), `<${toHex("socket:")}`];
   const started = new Map<string, { begin: number; text: string }>();
   const calls: Call[] = [];
@@ -64,27 +56,21 @@ export function createTraceReader(root: string): { read(line: string): void; cal
     }
   }
 
-  return {
-    read(line) {
-      const [, thread = "", rest = ""] = /^(\d+) +(.*)$/s.exec(line) ?? [];
-      if (rest.startsWith("<... ")) {
-        const start = started.get(thread);
-        started.delete(thread);
-        if (start !== undefined) add(start.begin, start.text + rest.slice(rest.indexOf("resumed>") + 8));
-        return;
-      }
-      if (!marks.some((mark) => rest.includes(mark))) return;
+  for await (const line of createInterface({ input: createReadStream(file, "latin1"), crlfDelay: Infinity })) {
+    const [, thread = "", rest = ""] = /^(\d+) +(.*)$/s.exec(line) ?? [];
+    const start = started.get(thread);
+    if (rest.startsWith("<... ")) {
+      started.delete(thread);
+      if (start !== undefined) add(start.begin, start.text + rest.slice(rest.indexOf("resumed>") + 8));
+    } else if (marks.some((mark) => rest.includes(mark))) {
+      const begin = place;
+      place += 1;
       const unfinished = rest.lastIndexOf(" <unfinished ...>");
-      if (unfinished === -1) {
-        place += 1;
-        add(place - 1, rest);
-      } else {
-        started.set(thread, { begin: place, text: rest.slice(0, unfinished) });
-        place += 1;
-      }
-    },
-    calls: () => calls.sort((a, b) => a.begin - b.begin),
-  };
+      if (unfinished === -1) add(begin, rest);
+      else started.set(thread, { begin, text: rest.slice(0, unfinished) });
+    }
+  }
+  return calls.sort((a, b) => a.begin - b.begin);
 }
 
 const pathsOf = (effect: Exclude<Effect, { kind: "send" }>): string[] =>
