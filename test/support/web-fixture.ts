@@ -45,7 +45,7 @@ import {
   planned,
   routed,
 } from "../conformance/store/scene-samples.ts";
-import { chat, facts } from "../routing/sample.ts";
+import { chat, facts, route as routeTo } from "../routing/sample.ts";
 import { takeLane } from "./lane.ts";
 import { createLocalReader } from "./reader.ts";
 import { createRendering } from "./rendering.ts";
@@ -111,18 +111,7 @@ export const plain = (page: string) =>
     .replaceAll("&#39;", "'")
     .replaceAll(/\s+/g, " ");
 
-export const route = (name: string, over: Partial<Route> = {}): Route => ({
-  ...{
-    name,
-    matchers: [],
-    to: ["ops"],
-    continue: false,
-    isDefault: false,
-    updates: "auto",
-    definedAt: "tocsin.yaml:9",
-  },
-  ...over,
-});
+export const route = (name: string, over?: Partial<Route>): Route => routeTo(name, ["ops"], over);
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
 export async function createWebFixture(options: WebFixtureOptions = {}) {
