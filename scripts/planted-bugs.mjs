@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code as text.
 // The bugs for `scripts/plant-bugs.mjs`. `from` is once in `file`. At least one of the files in `tests` must fail. Tests of whole
-// processes run the built program, so their bugs are in files of `dist/`. The bugs of several relays are in test/relays/planted.ts.
+// processes run the built program, so their bugs are in files of `dist/`. `--seconds …` are options of test/relays/run.ts.
 
 const sqlite = ["test/conformance/stores.test.ts"];
 const postgres = ["test/conformance/postgres-store.test.ts"];
@@ -1223,6 +1223,27 @@ const ofTheRooms = [
     from: "begin.run();",
     to: 'db.pragma("synchronous = " + (calls.every(({ name }) => name.startsWith("claim")) ? "OFF" : "FULL")); begin.run();',
     tests: power,
+  },
+  {
+    name: "writes under an old fence, with several relays",
+    file: "dist/store/transactions/lanes.js",
+    from: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence",
+    to: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND :fence IS NOT NULL",
+    tests: ["--seconds 25 --faults writeLate"],
+  },
+  {
+    name: "calls when its lease is over",
+    file: "dist/core/ports/lanes.js",
+    from: "return { leftMs, isOver: () => leftMs() === 0 };",
+    to: "return { leftMs: () => Number.POSITIVE_INFINITY, isOver: () => false };",
+    tests: ["--seconds 25 --faults freezeBetweenParts"],
+  },
+  {
+    name: "stores a key twice that comes to two relays",
+    file: "dist/store/transactions/name-lock.js",
+    from: "SELECT pg_advisory_xact_lock(hash)",
+    to: "SELECT hash",
+    tests: ["--seconds 12 --faults sever"],
   },
   {
     name: "takes alerts while the disk is full",

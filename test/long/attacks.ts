@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createScope } from "../relays/scope.ts";
+import { inScope } from "../relays/scope.ts";
 import { attacks, type PostedAlert, postOrdinaryAlert, type Target } from "../support/attackers.ts";
 import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 
@@ -58,29 +58,25 @@ export async function run(args: readonly string[]): Promise<boolean> {
   );
 }
 
-async function tryAttack(name: string, minutes: number): Promise<Row> {
-  const folder = mkdtempSync(join(tmpdir(), "tocsin-attacks-"));
-  writeFileSync(
-    join(folder, "tocsin.yaml"),
-    `sources:\n  forge:\n    secret: "\${FORGE_SECRET}"\n    check: { type: hmac, secret: "\${FORGE_KEY}", header: X-Signature }\n`,
-  );
-  const scope = createScope();
-  try {
+const tryAttack = (name: string, minutes: number): Promise<Row> =>
+  inScope(async ({ atEnd }) => {
+    const folder = mkdtempSync(join(tmpdir(), "tocsin-attacks-"));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(
+      join(folder, "tocsin.yaml"),
+      `sources:\n  forge:\n    secret: "\${FORGE_SECRET}"\n    check: { type: hmac, secret: "\${FORGE_KEY}", header: X-Signature }\n`,
+    );
     const given = { TOCSIN_CONFIG: join(folder, "tocsin.yaml"), FORGE_SECRET: sourceSecret, FORGE_KEY: "k".repeat(40) };
     // As Node chooses it by itself where it has so much memory.
     const env = { ...given, NODE_OPTIONS: "--max-old-space-size=256", LOG_LEVEL: "error" };
-    const relay = await startRelayProcess(folder, env, undefined, undefined, scope.atEnd);
+    const relay = await startRelayProcess(folder, env, undefined, undefined, atEnd);
     await fill(relay);
     const [hookPath = "", sourcePath = ""] = [webhookSecret, sourceSecret].map((secret) => `/hooks/${secret}`);
     const target: Target = { port: Number(new URL(relay.url).port), hookPath, sourcePath, adminToken };
     const row = await endure(name, relay, target, minutes);
     console.log(toLine(row));
     return row;
-  } finally {
-    await scope.end();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 /** The attackers have a process of their own, so that their work delays no alert of the honest sender. */
 async function endure(attack: string, relay: RelayProcess, target: Target, minutes: number): Promise<Row> {

@@ -3,6 +3,7 @@
  * of some (`-- counterparts mail`). Alerts are counted one by one. It takes about ten minutes and the user root, who also gets
  * what is missing installed.
  */
+import { inScope } from "../relays/scope.ts";
 import { tryAlertmanager } from "./counterparts/alertmanager.ts";
 import { tryBalancers } from "./counterparts/balancers.ts";
 import { findMissing } from "./counterparts/install.ts";
@@ -30,14 +31,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     return false;
   }
   const results: Result[] = [];
-  for (const name of wanted) {
-    const world = createWorld();
-    try {
-      results.push(...(await counterparts[name].run(world)));
-    } finally {
-      await world.scope.end();
-    }
-  }
+  for (const name of wanted) results.push(...(await inScope((scope) => counterparts[name].run(createWorld(scope)))));
   console.table(
     results.map(({ faults, ...counts }) => ({ ...counts, verdict: faults.length === 0 ? "held" : faults.join("; ") })),
   );

@@ -9,13 +9,13 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
 import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
-import { createScope, type Scope } from "../relays/scope.ts";
+import { inScope, pause, type Scope, until } from "../relays/scope.ts";
 import { runTocsin } from "../support/cli.ts";
+import { sendAtRate } from "../support/posting.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { findOtherWords, logIn } from "../support/same-words.ts";
 
@@ -42,13 +42,9 @@ interface Incident {
   withinMs?: number;
 }
 
-async function until(isSo: () => Promise<boolean> | boolean, withinMs: number): Promise<number | undefined> {
-  const start = Date.now();
-  while (Date.now() - start < withinMs) {
-    if (await isSo()) return Date.now() - start;
-    await sleep(100);
-  }
-  return undefined;
+async function measure(isSo: () => Promise<boolean> | boolean, withinMs: number): Promise<number | undefined> {
+  const start = performance.now();
+  return (await until(isSo, withinMs)) ? performance.now() - start : undefined;
 }
 
 const inSeconds = (ms: number | undefined) => (ms === undefined ? "never" : `${(ms / 1000).toFixed(1)} s`);
@@ -94,7 +90,7 @@ sources:
 `;
 
 /** An alert a second; one that is refused is sent again, as a sender does. */
-function startSending(relay: RelayProcess) {
+function startSending(relay: RelayProcess, atEnd: Scope["atEnd"]) {
   const sent = { accepted: 0, refused: 0 };
   let isOver = false;
   async function send(number: number): Promise<void> {
@@ -106,25 +102,20 @@ function startSending(relay: RelayProcess) {
       const isTaken = answer?.status === 202 || answer?.status === 200;
       sent[isTaken ? "accepted" : "refused"] += 1;
       if (isTaken) return;
-      await sleep(2_000);
+      await pause(2_000);
     }
   }
-  const under: Promise<void>[] = [];
-  const timer = setInterval(() => under.push(send(under.length)), 1_000);
+  const sending = sendAtRate(1, send, atEnd);
   return {
     sent,
-    async end() {
+    end() {
       isOver = true;
-      clearInterval(timer);
-      await Promise.all(under);
+      return sending.stop();
     },
   };
 }
 
-export async function run(): Promise<boolean> {
-  const scope = createScope();
-  return await drill(scope).finally(scope.end);
-}
+export const run = (): Promise<boolean> => inScope(drill);
 
 async function drill({ atEnd }: Scope): Promise<boolean> {
   const world = await openWorld();
@@ -150,7 +141,7 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
   if (setup.status !== 0) throw new Error(`setup failed: ${setup.stdout}${setup.stderr}`);
   const status = async () => (await relay.getJson<{ data: Status }>("/api/status")).data;
   const troubles = async () => (await status()).troubles.map(({ what }) => what);
-  const load = startSending(relay);
+  const load = startSending(relay, atEnd);
   const filler = join(dataDir, "filler");
   const account = (init?: RequestInit) =>
     fetch(`${world.service.alertingUrl}/account`, { ...init, headers: { authorization: world.service.apiKey } });
@@ -205,7 +196,7 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
     const waiting = destinations.flatMap(({ counts }) => [counts.queued ?? 0, counts.waiting ?? 0]);
     return left.length === 0 && waiting.every((count) => count < 20);
   };
-  if ((await until(isAllWell, 120_000)) === undefined) throw new Error(`not well: ${await troubles()}`);
+  if (!(await until(isAllWell, 120_000))) throw new Error(`not well: ${await troubles()}`);
 
   console.log(
     "| event | strip | notice | who got it | how it was repaired | all well after |\n|---|---|---|---|---|---|",
@@ -218,16 +209,16 @@ async function drill({ atEnd }: Scope): Promise<boolean> {
     }
     await begin();
     const [stripMs, noticeMs] = await Promise.all([
-      until(async () => (await troubles().catch(() => [])).some((what) => strip.test(what)), withinMs),
-      until(() => world.whoRead(notice).some((who) => who !== "risk-mail"), withinMs),
+      measure(async () => (await troubles().catch(() => [])).some((what) => strip.test(what)), withinMs),
+      measure(() => world.whoRead(notice).some((who) => who !== "risk-mail"), withinMs),
     ]);
-    await sleep(20_000);
+    await pause(20_000);
     const otherWords = await findOtherWords(relay, await logIn(relay), env, dataDir);
     for (const line of otherWords) console.log(`${name}: ${line}`);
     isHeard &&= otherWords.length === 0;
     const who = world.whoRead(notice);
     await repair();
-    const wellMs = await until(() => isAllWell().catch(() => false), 300_000);
+    const wellMs = await measure(() => isAllWell().catch(() => false), 300_000);
     isHeard &&= stripMs !== undefined && noticeMs !== undefined && wellMs !== undefined;
     const seen = `${inSeconds(stripMs)} | ${inSeconds(noticeMs)} | ${who.join(", ") || "nobody"}`;
     console.log(`| ${name} | ${seen} | ${how} | ${inSeconds(wellMs)} |`);

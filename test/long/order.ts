@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createScope, pause, type Scope, until } from "../relays/scope.ts";
+import { inScope, pause, type Scope, until } from "../relays/scope.ts";
 import { createFailingProxy, type FailingProxy } from "../support/failing-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
@@ -86,8 +86,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   let isWell = true;
   for (const [name, pairs, count, trouble] of scenes.filter(([name]) => name.includes(values.only))) {
     const startedAt = performance.now();
-    const scope = createScope();
-    const findings = await play(scope, random, pairs, count, trouble).finally(scope.end);
+    const findings = await inScope((scope) => play(scope, random, pairs, count, trouble));
     const countOf = (kind: Finding["kind"]) => findings.filter((one) => one.kind === kind).length;
     const counts = [pairs, countOf("untold"), countOf("wrong last word"), countOf("behind the end")];
     const cells = [...counts, Math.round((performance.now() - startedAt) / 1000)].map(String);

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import BetterSqlite from "better-sqlite3";
 import { sampleWords } from "../../bench/sample-alerts.ts";
 import { makeBuilds } from "../relays/builds.ts";
-import { createScope, listen, pause, type Scope, until } from "../relays/scope.ts";
+import { inScope, listen, pause, type Scope, until } from "../relays/scope.ts";
 import { findLastingPort } from "../support/lasting-port.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -31,10 +31,9 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const usual = (value: string) => ({ type: "string", default: value }) as const;
   const options = { old: usual("3fde4bbc"), alerts: usual("1000000"), questions: usual("300"), seed: usual("1") };
   const { values } = parseArgs({ args: [...args], options });
-  const scope = createScope();
   const startedAt = performance.now();
   const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
-  try {
+  return inScope(async (scope) => {
     const random = createSeededRandom(Number(values.seed));
     const builds = makeBuilds(scope, values.old);
     const folder = makeTempFolder(scope.atEnd);
@@ -70,9 +69,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     say(`${differing.length} of ${asked.length} answers differ`);
     for (const line of differing.slice(0, 10)) console.log(line.slice(0, 4_000));
     return lost.length + differing.length === 0 && accepted.length > 0;
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 async function createSink(scope: Scope): Promise<{ url: string; arrived: Set<string> }> {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createScope, listen, pause, type Scope } from "../relays/scope.ts";
+import { inScope, listen, pause, type Scope } from "../relays/scope.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type RecordedRelay, type Recorder, type SentRecord, saveSent, startRecorder } from "./record.ts";
 
@@ -58,18 +58,9 @@ export const loads: Load[] = [
   { name: "second cut", after: "restarts", run: (scene) => sendAll(scene, 2, 40, 10) },
   {
     name: "maintenance",
-    async run({ recorder, note }) {
-      await recorder.script("keep-store.mjs", [recorder.dataDir, "12", "25"]);
-      for (let round = 0; round < 12; round += 1)
-        for (let serial = 0; serial < 25; serial += 1) note(storeId(round, serial), storeBody(round, serial));
-    },
+    run: ({ recorder }) => recorder.script("keep-store.mjs", [recorder.dataDir, "12", "25"]),
   },
 ];
-
-/** As `keep-store.mjs` makes them. */
-const storeId = (round: number, serial: number) =>
-  `01a20000-0000-7000-8000-${String(round * 1000 + serial).padStart(12, "0")}`;
-const storeBody = (round: number, serial: number) => `{"title":"Store ${round}-${serial}"}`;
 
 /** The short one of the test suite: a little of everything. */
 export const shortLoad: Load = {
@@ -142,32 +133,22 @@ function createScene(
       const { status, text: said } = await call(`${relay.url}/api/mutes`, asked);
       if (status !== 201) throw new Error(`no mute: ${status} ${said}`);
     },
-    /** Notes what a script has accepted. */
-    note(id: string, body: string) {
-      sent.bodies.push(body);
-      sent.accepted[id] = { body, items: 1 };
-    },
   };
 }
 
 /** Runs a load under strace and leaves the recording in `folder`. */
-export async function recordLoad(load: Load, folder: string, seed: number): Promise<void> {
-  const random = createSeededRandom(seed);
-  const recorder = await startRecorder(folder);
-  const scope = createScope();
-  const receiver = await startReceiver(scope, random);
-  const sent: SentRecord = { bodies: [], accepted: {}, destinations: { "/steady": "steady", "/faulty": "faulty" } };
-  const config = join(folder, "tocsin.yaml");
-  writeFileSync(config, configuration(receiver.url));
-  const scene = createScene(recorder, receiver.quiet, random, sent, config);
-  try {
-    await load.run(scene);
-  } finally {
-    await recorder.end();
-    await scope.end();
-  }
-  saveSent(folder, sent);
-}
+export const recordLoad = (load: Load, folder: string, seed: number): Promise<void> =>
+  inScope(async (scope) => {
+    const random = createSeededRandom(seed);
+    const recorder = await startRecorder(folder);
+    const receiver = await startReceiver(scope, random);
+    scope.atEnd(recorder.end);
+    const sent: SentRecord = { bodies: [], accepted: {} };
+    const config = join(folder, "tocsin.yaml");
+    writeFileSync(config, configuration(receiver.url));
+    await load.run(createScene(recorder, receiver.quiet, random, sent, config));
+    saveSent(folder, sent);
+  });
 
 /** Over a connection of its own. */
 async function call(url: string, { method = "GET", body, token }: { method?: string; body?: string; token?: string }) {

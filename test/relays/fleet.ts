@@ -15,8 +15,6 @@ export interface FleetOptions {
   receivers: Receivers;
   /** Of each relay's machine, by how much it is ahead of this one's. Milliseconds. */
   clocksAheadMs: number[];
-  /** The `bin/tocsin.js` that is run. Default: this checkout's. */
-  bin?: string;
   /** Lines that follow the configuration file's, by the number of the configuration. */
   more?: string[];
   /** `DRAIN_TIME`. Default 1,000. */
@@ -40,7 +38,7 @@ export interface Member {
 export interface Version {
   /** Which one to run with. Default: the first. */
   configuration?: number;
-  /** See `FleetOptions`. Default: the fleet's. */
+  /** The `bin/tocsin.js` that is run. Default: this checkout's. */
   bin?: string;
 }
 
@@ -79,7 +77,7 @@ export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 /** Relays on one PostgreSQL behind a balancer, each over a way to the database that can be made to fail. */
 export async function startFleet(scope: Scope, options: FleetOptions) {
-  const { receivers, clocksAheadMs, bin = checkout, more = [""], drainMs = 1_000 } = options;
+  const { receivers, clocksAheadMs, more = [""], drainMs = 1_000 } = options;
   const folder = makeTempFolder(scope.atEnd);
   const files = more.map((lines, index) => {
     const path = join(folder, `tocsin-${index}.yaml`);
@@ -123,7 +121,7 @@ export async function startFleet(scope: Scope, options: FleetOptions) {
   return {
     ...{ members, postgres, ask, hookUrl: `${balancerUrl}/hooks/${webhookSecret}` },
     balancer: { url: balancerUrl, ready: balancer.ready },
-    async start(member: Member, { configuration = 0, bin: started = bin }: Version = {}) {
+    async start(member: Member, { configuration = 0, bin = checkout }: Version = {}) {
       const index = members.indexOf(member);
       const env = {
         ...{ DATABASE_URL: member.proxy.url, TOCSIN_CONFIG: files[configuration] as string, LOG_LEVEL: "warn" },
@@ -132,7 +130,7 @@ export async function startFleet(scope: Scope, options: FleetOptions) {
         ...{ PUBLIC_URL: "https://tocsin.example", DRAIN_TIME: `${drainMs}ms` },
         ...{ NODE_OPTIONS: `--require ${movedClock}`, CLOCK_AHEAD_MS: String(clocksAheadMs[index]) },
       };
-      const command = [started, "serve", "--json"];
+      const command = [bin, "serve", "--json"];
       // The database may be away just then.
       for (let tries = 1; ; tries += 1) {
         try {

@@ -4,7 +4,7 @@ import { type Fleet, type Member, startFleet } from "./fleet.ts";
 import { followEvents } from "./follower.ts";
 import { type Evidence, type Finding, isSettled, judge, tellAll } from "./judge.ts";
 import { createReceivers } from "./receivers.ts";
-import { createScope, pause, until } from "./scope.ts";
+import { inScope, pause, until } from "./scope.ts";
 import { type Sender, startSender } from "./sender.ts";
 import { installWitness } from "./witness.ts";
 
@@ -15,8 +15,6 @@ export interface KillJourneyOptions {
   perSecond: number;
   /** In this order, over the whole time. Default: at random, each some ten seconds after the one before. */
   faults?: FaultName[];
-  /** See `FleetOptions`. */
-  bin?: string;
   /** Default: nobody hears what happens. */
   say?(line: string): void;
 }
@@ -190,14 +188,13 @@ const settlesWithinMs = 300_000;
  * too often, and people got each notice once.
  */
 export async function runKillJourney(options: KillJourneyOptions) {
-  const { seed, seconds, perSecond, bin, say = () => {} } = options;
+  const { seed, seconds, perSecond, say = () => {} } = options;
   const random = createSeededRandom(seed);
-  const scope = createScope();
   const startedAt = performance.now();
   const secondsSince = () => (performance.now() - startedAt) / 1_000;
-  try {
+  return inScope(async (scope) => {
     const receivers = await createReceivers(scope, createSeededRandom(seed + 1));
-    const fleet = await startFleet(scope, { receivers, clocksAheadMs, bin });
+    const fleet = await startFleet(scope, { receivers, clocksAheadMs });
     const happened: string[] = [];
     const note = (line: string) => {
       happened.push(`${new Date().toISOString()} ${line}`);
@@ -252,9 +249,7 @@ export async function runKillJourney(options: KillJourneyOptions) {
       /** Nothing: all is well. Else what is wrong, with the story of each alert. */
       findings,
     };
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 /** Those that each run has, at random places among as many others. */

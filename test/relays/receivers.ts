@@ -1,7 +1,6 @@
-import { buffer, json } from "node:stream/consumers";
-import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { json } from "node:stream/consumers";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { listen, listenForMail, pause, type Scope } from "./scope.ts";
+import { listen, listenForMail, openChats, pause, type Scope } from "./scope.ts";
 
 export const botToken = "7700:relays-bot-token-canary";
 export const danceToken = "7701:dance-bot-token-canary";
@@ -36,21 +35,17 @@ export async function createReceivers(scope: Scope, random: SeededRandom) {
     for (const name of namesIn(text)) arrivals.push({ at, destination, name, isMarkedRepeat: marked });
   };
 
-  const standIn = await createChatStandIn({
-    now: Date.now,
+  const bots = {
     tokens: [botToken, danceToken],
     chats: Object.entries(chats).map(([title, id]) => ({ id, title })),
-  });
-  scope.atEnd(standIn.close);
+  };
   const underWay = new Map<string, string>();
   let last = { at: 0, what: "nothing" };
   /** Before the stand-in: holds each call for a while, and sees which are there at once. */
-  const chatUrl = await listen(scope, async (request, response) => {
-    const body = await buffer(request).catch(() => undefined);
-    if (body === undefined) return;
+  const { url: chatUrl, messages } = await openChats(scope, bots, async ({ body, request, pass }) => {
     const { chat_id: chat, text } = readJson(body) as { chat_id?: string | number; text?: string };
     const destination = Object.entries(chats).find(([, id]) => id === String(chat))?.[0];
-    const what = `${new URL(request.url ?? "/", standIn.url).pathname.split("/").at(-1)} ${namesIn(text ?? "").join()}`;
+    const what = `${request.url?.split("/").at(-1)} ${namesIn(text ?? "").join()}`;
     if (destination !== undefined) {
       const other = underWay.get(destination);
       if (other !== undefined) breaches.push(`${iso()}: two calls to ${destination} at once: ${other}; ${what}`);
@@ -63,12 +58,10 @@ export async function createReceivers(scope: Scope, random: SeededRandom) {
       }
     }
     await pause(20 + random.next() * 130);
-    const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
-    const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
-    if (answer.status === 429) breaches.push(`${iso()}: ${destination} was called too often: ${what}`);
-    if (answer.ok && destination !== undefined && destination !== "dance") note(destination, text ?? "");
+    const status = await pass();
+    if (status === 429) breaches.push(`${iso()}: ${destination} was called too often: ${what}`);
+    if (status === 200 && destination !== undefined && destination !== "dance") note(destination, text ?? "");
     if (destination !== undefined) underWay.delete(destination);
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
   });
 
   let broken: (() => void) | undefined;
@@ -111,7 +104,7 @@ export async function createReceivers(scope: Scope, random: SeededRandom) {
     },
     ...{ arrivals, breaches },
     /** What a reader of the chat sees. */
-    messages: (chat: keyof typeof chats) => standIn.messages(chats[chat]),
+    messages: (chat: keyof typeof chats) => messages(chats[chat]),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Builds } from "./builds.ts";
 import { startFleet, type Version } from "./fleet.ts";
 import { type Evidence, isSettled, judge, tellAll } from "./judge.ts";
 import { createReceivers } from "./receivers.ts";
-import { createScope, pause, until } from "./scope.ts";
+import { inScope, pause, until } from "./scope.ts";
 import { startSender } from "./sender.ts";
 import { installWitness } from "./witness.ts";
 
@@ -34,8 +34,7 @@ const drainMs = 3_000;
 export async function runRolling(options: RollingOptions) {
   const { seed, rounds, perSecond, relays = 3, builds, say = () => {} } = options;
   const versions: Version[] = [builds?.old, builds?.new].map((bin, configuration) => ({ configuration, bin }));
-  const scope = createScope();
-  try {
+  return inScope(async (scope) => {
     const receivers = await createReceivers(scope, createSeededRandom(seed));
     const clocksAheadMs = Array<number>(relays).fill(0);
     const fleet = await startFleet(scope, { receivers, clocksAheadMs, more: configurations, drainMs });
@@ -76,7 +75,5 @@ export async function runRolling(options: RollingOptions) {
       found.push({ name, what: `${name} came to ${destination} as a repeat` });
     const findings = await tellAll(evidence, found);
     return { sent: sender.sent.length, stopMs, roundMs, findings };
-  } finally {
-    await scope.end();
-  }
+  });
 }

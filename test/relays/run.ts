@@ -1,28 +1,21 @@
 // `npm run test:relays`: three relays on one PostgreSQL through kills, restarts, hangs and stops, for five minutes.
 // --seconds N (default 300), --rate N alerts a second (default 60), --seed N; --faults kill,sever: these alone, in this order
-// --planted     plants bugs in copies of the built program, each of which has to be found; --bug WORD: those whose name has it
 // --rolling N   upgrades all relays N times and rolls them back, from the program of --old REVISION (default HEAD) to this one with a
 //               migration more each time, with a sender that never repeats (50 alerts a second unless --rate says else)
 import { parseArgs } from "node:util";
 import { makeBuilds } from "./builds.ts";
 import { type FaultName, faultNames, runKillJourney } from "./kill-journey.ts";
-import { runPlanted } from "./planted.ts";
 import { runRolling } from "./rolling.ts";
-import { createScope } from "./scope.ts";
+import { inScope } from "./scope.ts";
 
 const text = { type: "string" } as const;
 const usual = { seconds: { ...text, default: "300" }, old: { ...text, default: "HEAD" } };
-const others = { rate: text, seed: text, faults: text, bug: text, rolling: text };
-const { values } = parseArgs({ options: { ...usual, ...others, planted: { type: "boolean" } } });
+const others = { rate: text, seed: text, faults: text, rolling: text };
+const { values } = parseArgs({ options: { ...usual, ...others } });
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const rate = (usual: number) => Number(values.rate ?? usual);
-process.exitCode = (await run()) ? 0 : 1;
-
-function run(): Promise<boolean> {
-  if (values.planted) return runPlanted({ seed, perSecond: rate(60), only: values.bug });
-  if (values.rolling !== undefined) return runRounds(Number(values.rolling));
-  return runOnce();
-}
+const isWell = await (values.rolling === undefined ? runOnce() : runRounds(Number(values.rolling)));
+process.exitCode = isWell ? 0 : 1;
 
 async function runOnce(): Promise<boolean> {
   console.log(`seed ${seed}`);
@@ -46,9 +39,8 @@ function readFault(name: string): FaultName {
   return fault;
 }
 
-async function runRounds(rounds: number): Promise<boolean> {
-  const scope = createScope();
-  try {
+function runRounds(rounds: number): Promise<boolean> {
+  return inScope(async (scope) => {
     const builds = makeBuilds(scope, values.old);
     const before = builds.schemas();
     const options = { seed, rounds, perSecond: rate(50), builds, say: console.log };
@@ -58,9 +50,7 @@ async function runRounds(rounds: number): Promise<boolean> {
       `${about}: ${sent} alerts at ${rate(50)} a second, ${findings.length === 0 ? "none lost, none doubled" : "NOT WELL"}; a round ${describe(roundMs)}; a stop ${describe(stopMs)}`,
     );
     return report(findings, `--rolling ${rounds} --old ${values.old} --rate ${rate(50)} --seed ${seed}`);
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 function report(findings: string[], again: string): boolean {

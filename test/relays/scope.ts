@@ -1,21 +1,20 @@
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
+import { type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { parseMail } from "../../workshop/mailbox/inbox.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 
 /** What has to be ended with a run, as it would with a test: the last first. */
-export type Scope = { atEnd(undo: () => unknown): void; end(): Promise<void> };
+export type Scope = { atEnd(undo: () => unknown): void };
 
-export function createScope(): Scope {
+export async function inScope<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   const undo: (() => unknown)[] = [];
-  return {
-    atEnd: (one) => void undo.push(one),
-    async end() {
-      for (const one of undo.splice(0).reverse()) await one();
-    },
-  };
+  try {
+    return await run({ atEnd: (one) => void undo.push(one) });
+  } finally {
+    for (const one of undo.reverse()) await one();
+  }
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -38,13 +37,33 @@ export async function listen(
   const server = createServer((request, response) => void answer(request, response));
   // No connection that a sender keeps ends just when it sends.
   server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
+  return (await listenOnLoopback(server, atEnd)).url;
+}
+
+/** A call to a chat. `pass` hands it on to the stand-in, answers what that has answered, and says with which status. */
+export type ChatCall = { body: Buffer; request: IncomingMessage; response: ServerResponse; pass(): Promise<number> };
+
+/** A stand-in of the chats, until the end, behind what `meet` does with each call. */
+export async function openChats(
+  scope: Scope,
+  options: Omit<ChatStandInOptions, "now">,
+  meet: (call: ChatCall) => unknown,
+) {
+  const standIn = await createChatStandIn({ now: Date.now, ...options });
+  scope.atEnd(standIn.close);
+  const url = await listen(scope, async (request, response) => {
+    const body = await buffer(request).catch(() => undefined);
+    if (body === undefined) return;
+    const pass = async () => {
+      const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
+      const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
+      const text = await answer.text();
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
+      return answer.status;
+    };
+    await meet({ body, request, response, pass });
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, messages: standIn.messages };
 }
 
 /** A mail server, until the end; its address. It refuses with what `take` answers, and never answers a mail where that is `hang`. */
@@ -63,8 +82,5 @@ export async function listenForMail(
     },
   });
   mail.on("error", () => {});
-  mail.listen(0, "127.0.0.1");
-  await once(mail.server, "listening");
-  atEnd(() => new Promise<void>((resolve) => mail.close(resolve)));
-  return `smtp://127.0.0.1:${(mail.server.address() as AddressInfo).port}`;
+  return `smtp://127.0.0.1:${(await listenOnLoopback(mail.server, atEnd)).port}`;
 }

@@ -1,8 +1,5 @@
 import type { Fleet } from "./fleet.ts";
 
-/** A call that was made, or a write, by a relay that did not hold the lane. */
-export type Trespass = { what: string };
-
 /**
  * Notes in the database itself who has held which lane until when, which relay made which call, and who settled what was
  * claimed, each under the name by which the server knows the connection. So a relay that goes on without its lane is found
@@ -60,7 +57,8 @@ export async function installWitness({ ask }: Pick<Fleet, "ask">): Promise<void>
 /** A relay's clock and the database's differ by less. */
 const slackMs = 900;
 
-export async function findTrespasses({ ask, members }: Pick<Fleet, "ask" | "members">): Promise<Trespass[]> {
+/** Calls that were made, and writes, by a relay that did not hold the lane. */
+export async function findTrespasses({ ask, members }: Pick<Fleet, "ask" | "members">) {
   const said = (relay: string) => members.find(({ id }) => relay.endsWith(id()))?.name ?? relay;
   const terms = `term AS (
     SELECT lane_group, fence, min(relay) AS relay, min(granted_at) AS granted_at, max(lease_until) AS lease_until, min(destinations) AS destinations

@@ -2,10 +2,10 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /**
- * Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with the test at the latest, and
- * its connections with it.
+ * Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with its connections.
+ * @param atEnd takes what ends it. Default: it ends with the test.
  */
-export async function listenOnLoopback(server: Server) {
+export async function listenOnLoopback(server: Server, atEnd: (undo: () => void) => void = onTestFinished) {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -17,7 +17,7 @@ export async function listenOnLoopback(server: Server) {
     for (const socket of sockets) socket.destroy();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  onTestFinished(close);
+  atEnd(close);
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, port, close };
 }

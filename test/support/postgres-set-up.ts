@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
+import { listenOnLoopback } from "./loopback.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
@@ -19,21 +18,19 @@ declare module "vitest" {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
   const desk = createServer((socket) => {
-    socket.on("error", () => {});
     server ??= startPostgresServer({}, undefined, undefined, project.config.env?.TOCSIN_TEST_POSTGRES);
     server.then(
       ({ url }) => socket.end(JSON.stringify({ url })),
       (error: Error) => socket.end(JSON.stringify({ error: error.message })),
     );
   });
-  desk.listen(0, "127.0.0.1");
-  await once(desk, "listening");
+  const { port, close } = await listenOnLoopback(desk, () => {});
   desk.unref();
-  project.provide("postgresDesk", (desk.address() as AddressInfo).port);
+  project.provide("postgresDesk", port);
   const names = `tocsin_test_${randomUUID().slice(0, 8)}_`;
   project.provide("postgresNames", names);
   return async () => {
-    desk.close();
+    await close();
     await (await server?.catch(() => undefined))?.end();
     // On a server of one's own nothing stays behind.
     const own = process.env.TOCSIN_TEST_DATABASE_URL;

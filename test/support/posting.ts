@@ -61,8 +61,15 @@ export function postOnce(url: string, title: string, agent?: Agent, headers: Rec
   });
 }
 
-/** Begins this many a second, numbered from 0. A stop waits for those that have begun. */
-export function sendAtRate(perSecond: number, send: (serial: number) => Promise<void>) {
+/**
+ * Begins this many a second, numbered from 0. A stop waits for those that have begun.
+ * @param atEnd takes what ends it. Default: it ends with the test.
+ */
+export function sendAtRate(
+  perSecond: number,
+  send: (serial: number) => Promise<void>,
+  atEnd: (undo: () => void) => void = onTestFinished,
+) {
   const sending = new Set<Promise<void>>();
   let serial = 0;
   const timer = setInterval(() => {
@@ -70,7 +77,7 @@ export function sendAtRate(perSecond: number, send: (serial: number) => Promise<
     sending.add(one);
     serial += 1;
   }, 1_000 / perSecond);
-  onTestFinished(() => clearInterval(timer));
+  atEnd(() => clearInterval(timer));
   return {
     nextSerial: () => serial,
     async stop() {

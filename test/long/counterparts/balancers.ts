@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
 import { pause, until } from "../../relays/scope.ts";
@@ -6,6 +5,7 @@ import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { findLastingPort } from "../../support/lasting-port.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { webhookSecret } from "../../support/relay-process.ts";
+import { createSelfSignedCertificate } from "../../support/self-signed-certificate.ts";
 import { judge, type Result, readExample, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
 
 /** Checks in other forms that HAProxy's documents show, each with a backend of its own. */
@@ -38,7 +38,8 @@ export async function tryBalancers(world: World): Promise<Result[]> {
 
   const [haproxyPort, statsPort] = [await findLastingPort(), await findLastingPort()];
   const nginxPort = await findLastingPort();
-  makeCertificate(folder);
+  const { key, cert } = createSelfSignedCertificate(Date.now());
+  write("both.pem", `${cert}${key}`);
   const servers = ports.map(
     (port, index) => `\tserver relay-${index + 1} 127.0.0.1:${port} check inter 1s fall 2 rise 1`,
   );
@@ -85,7 +86,7 @@ export async function tryBalancers(world: World): Promise<Result[]> {
   // Certificates of its own.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
   const senders = [haproxyPort, nginxPort].map((port) =>
-    sendAlerts([`https://127.0.0.1:${port}/hooks/${webhookSecret}`], 100),
+    sendAlerts(scope, [`https://127.0.0.1:${port}/hooks/${webhookSecret}`], 100),
   );
   await pause(5_000);
   for (const page of ["no page opened", "a page opened"]) {
@@ -127,13 +128,6 @@ export async function tryBalancers(world: World): Promise<Result[]> {
   });
   rows[0]?.faults.push(...out);
   return rows;
-}
-
-function makeCertificate(folder: string): void {
-  const both = join(folder, "both.pem");
-  const asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=alerts.example.com"];
-  spawnSync("openssl", [...asked, "-keyout", both, "-out", `${both}.crt`]);
-  spawnSync("sh", ["-c", `cat ${both}.crt >> ${both}`]);
 }
 
 /** Looks twice a second at HAProxy's table, and names each server that it has taken out. */

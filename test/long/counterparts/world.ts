@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { createScope, listen, pause, type Scope } from "../../relays/scope.ts";
+import { listen, pause, type Scope } from "../../relays/scope.ts";
+import { sendAtRate } from "../../support/posting.ts";
 import { type RelayProcess, startRelayProcess } from "../../support/relay-process.ts";
 
 /** A row of the table. */
@@ -21,8 +22,7 @@ export interface Result {
 export type Desk = Awaited<ReturnType<typeof startDesk>>;
 export type World = ReturnType<typeof createWorld>;
 
-export function createWorld() {
-  const scope = createScope();
+export function createWorld(scope: Scope) {
   // Programs read it as users of their own.
   const folder = mkdtempSync(join(tmpdir(), "tocsin-counterparts-"));
   scope.atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
@@ -90,17 +90,22 @@ export interface Sent {
 }
 
 /** Posts an alert every `everyMs` to one address after the other until it is ended. None is sent again. */
-export function sendAlerts(urls: readonly string[], everyMs: number): { end(): Promise<Sent> } {
+export function sendAlerts({ atEnd }: Scope, urls: readonly string[], everyMs: number): { end(): Promise<Sent> } {
   const result: Sent = { sent: 0, accepted: [], refused: {} };
-  const underWay = new Set<Promise<void>>();
-  const post = async (url: string, title: string) => {
+  const post = async (serial: number) => {
+    const title = `A${String(serial).padStart(6, "0")}Z`;
+    result.sent += 1;
     const count = (what: string) => {
       result.refused[what] = (result.refused[what] ?? 0) + 1;
     };
     try {
       // A key of its own for each: nothing here is a repeat of another.
       const body = JSON.stringify({ title, metricKey: title, severity: "info" });
-      const answer = await fetch(url, { method: "POST", body, headers: { connection: "close" } });
+      const answer = await fetch(urls[serial % urls.length] ?? "", {
+        method: "POST",
+        body,
+        headers: { connection: "close" },
+      });
       const { data } = (await answer.json().catch(() => ({}))) as { data?: { id: string } };
       if (answer.status === 202 && data !== undefined) result.accepted.push(data.id);
       else count(String(answer.status));
@@ -108,20 +113,8 @@ export function sendAlerts(urls: readonly string[], everyMs: number): { end(): P
       count(String((error as { cause?: { code?: string } }).cause?.code ?? error));
     }
   };
-  const timer = setInterval(() => {
-    const url = urls[result.sent % urls.length] ?? "";
-    const posting = post(url, `A${String(result.sent).padStart(6, "0")}Z`);
-    result.sent += 1;
-    underWay.add(posting);
-    void posting.finally(() => underWay.delete(posting));
-  }, everyMs);
-  return {
-    async end() {
-      clearInterval(timer);
-      await Promise.all(underWay);
-      return result;
-    },
-  };
+  const sending = sendAtRate(1_000 / everyMs, post, atEnd);
+  return { end: () => sending.stop().then(() => result) };
 }
 
 /**

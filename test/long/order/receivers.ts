@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { createChatStandIn } from "../../../workshop/chat/chat-stand-in.ts";
-import { listen, listenForMail, type Scope } from "../../relays/scope.ts";
+import { listen, listenForMail, openChats, type Scope } from "../../relays/scope.ts";
 
 export const botToken = "7800:order-bot-token-canary";
 /** Each may get 18 messages a minute. */
@@ -66,20 +65,11 @@ export async function createReceivers(scope: Scope) {
     response.writeHead(204).end();
   });
 
-  const standIn = await createChatStandIn({
-    now: Date.now,
-    tokens: [botToken],
-    chats: chats.map(({ id, name }) => ({ id, title: name })),
-  });
-  scope.atEnd(standIn.close);
-  const chatUrl = await listen(scope, async (request, response) => {
-    const body = await buffer(request).catch(() => undefined);
-    if (body === undefined) return;
+  const bot = { tokens: [botToken], chats: chats.map(({ id, name }) => ({ id, title: name })) };
+  const { url: chatUrl, messages } = await openChats(scope, bot, ({ body, request, response, pass }) => {
     const name = nameIn.exec(body.toString())?.[0];
-    if (name !== undefined && fail(take("chat", name, faults, 2), request, response)) return;
-    const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
-    const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+    const hasFailed = name !== undefined && fail(take("chat", name, faults, 2), request, response);
+    return hasFailed || pass();
   });
 
   const smtpUrl = await listenForMail(scope, async ({ subject }) => {
@@ -98,8 +88,7 @@ export async function createReceivers(scope: Scope) {
     shown: (name: string): Record<"program" | "mail" | "chat", Message[]> => ({
       program: program.get(name) ?? [],
       mail: mailed.get(name) ?? [],
-      chat: standIn
-        .messages(chatOf(name)?.id ?? "")
+      chat: messages(chatOf(name)?.id ?? "")
         .filter(({ text }) => text.includes(name))
         .map(({ text, silent, sentAt, edits }) => ({
           isOver: isOver(text),
