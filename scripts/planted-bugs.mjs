@@ -398,9 +398,23 @@ const ofTheRooms = [
   {
     name: "lets an end overtake its beginning",
     file: "src/delivery/plan/plan-claim.ts",
-    from: 'if (delivery.status !== "resolved" || !isOfAlert(delivery)',
-    to: 'if (delivery.status === "resolved" || !isOfAlert(delivery)',
+    from: "isBefore(other, delivery) && cannotGoAlong(other) &&",
+    to: "isBefore(delivery, other) && cannotGoAlong(other) &&",
     tests: ["test/delivery/plan-claim.test.ts", "test/delivery/last-word.test.ts", "test/delivery/resolutions.test.ts"],
+  },
+  {
+    name: "tells a program a beginning behind an end that it may have",
+    file: "src/delivery/plan/plan-claim.ts",
+    from: "isProgram && isBegun(end) && !isBegun(first)",
+    to: "isProgram && isBegun(end) && isBegun(first)",
+    tests: ["test/delivery/last-word.test.ts"],
+  },
+  {
+    name: "makes due one after the other what a killed process had sent together",
+    file: "src/delivery/duties/recovery.ts",
+    from: "await recover(deps, claim, home.destination, home.group, detail, now)",
+    to: "await Promise.all(claim.map((one) => recover(deps, [one], home.destination, home.group, detail, deps.clock.now())))",
+    tests: ["test/delivery/last-word.test.ts"],
   },
   {
     name: "sends an end without its beginning",

@@ -29,6 +29,19 @@ const other = { ...key, alertKey: "other" };
 /** Of a relay that was cut off: it came before the others, and is stored behind them. */
 const late = (at: number): Step => [key, { receivedAt: at - second }];
 
+/** The next engine needs a second for each claim that it finds abandoned. */
+const slowly: Step = (fixture) => {
+  const { store, clock } = fixture;
+  const { now } = clock;
+  const listAbandoned: typeof store.listAbandoned = async (...asked) => {
+    const found = await store.listAbandoned(...asked);
+    const times = found.map((_, index) => now() + index * second);
+    clock.now = () => times.shift() ?? now();
+    return found;
+  };
+  fixture.seen = { ...store, listAbandoned };
+};
+
 type Told = [what: string, steps: (at: number) => Step[]];
 
 /** What each kind of destination is told, and whether that rings; and what became of each alert. */
@@ -76,6 +89,14 @@ it.each<Told>([
       ],
     ),
   ),
+  [
+    "tells no beginning that comes behind its end, where a try of that got no answer",
+    (at) => [lost, over, 100, late(at), 2 * minute],
+  ],
+  [
+    "tells again together what went out together when the process was killed",
+    () => [refused, key, 500, over, "hang", 2 * second, slowly, "kill", 20 * minute],
+  ],
   [
     "leaves out a beginning that comes behind its end, says why, and rings for the next",
     (at) => [over, minute, late(at), minute, key, minute],

@@ -72,9 +72,8 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
   const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
   if (limits.can.joinsByKey) return planEach(due, ofKeys, limits, now);
-  const ready = due.some(({ status }) => status === "resolved")
-    ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
-    : due;
+  const isInOrder = limits.ofKeys === undefined && !due.some(({ status }) => status === "resolved");
+  const ready = isInOrder ? due : [...new Set(due.flatMap((one) => inPlaceOf(one, due, ofKeys, limits, now)))];
   const plan = planAny(ready, limits, now);
   return plan && limits.can.carries !== "payload" ? withOthersOfKey(plan, due, ofKeys, now) : plan;
 }
@@ -111,7 +110,10 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-/** The delivery, or the one that must go before it. Empty: that one is not due yet. */
+/**
+ * The delivery, or the one that must go before it. Empty: that one is not due yet. Before a beginning that another relay stored late
+ * goes a repeat of its end, so that a program which may have that end hears of no beginning behind it.
+ */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],
@@ -119,11 +121,15 @@ function inPlaceOf(
   { can }: ClaimLimits,
   now: number,
 ): DueDelivery[] {
-  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs)
-    return [delivery];
-  const cannotGoAlong = (other: DueDelivery) =>
-    can.carries === "payload" || other.progress.refs.length > 0 || isOfBegunDigest(other);
-  const first = ofKeys.find((other) => isBefore(other, delivery) && cannotGoAlong(other));
+  if (!isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return [delivery];
+  const isProgram = can.carries === "payload";
+  const isRepeatedEnd = (end: DueDelivery, first: DueDelivery) => isProgram && isBegun(end) && !isBegun(first);
+  const cannotGoAlong = (other: DueDelivery) => isProgram || other.progress.refs.length > 0 || isOfBegunDigest(other);
+  const first = ofKeys.find((other) =>
+    delivery.status === "resolved"
+      ? isBefore(other, delivery) && cannotGoAlong(other) && !isRepeatedEnd(delivery, other)
+      : isRepeatedEnd(other, delivery) && isEndOf(other, delivery),
+  );
   if (first === undefined) return [delivery];
   return due.includes(first) || (first.dueAt <= now && !isOfBegunDigest(first)) ? [first] : [];
 }
