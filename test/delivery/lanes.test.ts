@@ -2,12 +2,11 @@ import { describe } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { RelayView } from "../../src/core/ports/relays.ts";
-import type { Store } from "../../src/core/ports/store.ts";
 import { takeLane } from "../support/lane.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import { channelOf, later, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
-import { fails, many, next, onChannel, type Scene, tellScenesOf } from "./tell-scene.ts";
+import { doing, fails, many, next, onChannel, type Scene, states, tellScenesOf } from "./tell-scene.ts";
 
 const bot = "account:telegram:7";
 const hookGroup = "destination:hook";
@@ -110,13 +109,6 @@ const shares =
     await fixture.restart();
   };
 const share = shares();
-/** From now on, or from its next start where the store is not shared yet, the engine's store does this so. */
-const doing =
-  <K extends keyof Store>(name: K, toDo: (real: Store[K], clock: TestClock) => Store[K]): Step =>
-  (fixture) => {
-    if (fixture.seen === fixture.store) fixture.seen = { ...fixture.store };
-    fixture.seen[name] = toDo(fixture.store[name], fixture.clock);
-  };
 const runs: Step = ({ engine }) =>
   engine
     .laneTurns()
@@ -126,8 +118,6 @@ const howManyRun: Step = ({ engine }) => `${engine.laneTurns().length} run`;
 /** How often lanes were given back, and renewed. */
 const releases: Step = ({ storeCalls }) => `released: ${storeCalls.get("releaseLanes") ?? 0}`;
 const renewals: Step = ({ storeCalls }) => `renewed: ${storeCalls.get("renewLanes") ?? 0}`;
-const states: Step = async ({ store }) =>
-  (await store.listAlerts({ limit: 2 })).flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
 const isStopped: Step = ({ engine }) => void engine.stop(60 * second);
 const hangs =
   (name: string): Step =>
@@ -239,7 +229,7 @@ describe("a relay that shares its store", () => {
     [
       "keeps its lanes while the end of what waits for a removed destination takes longer than a lease",
       [
-        doing("finishDeliveries", (finish, clock) => async (...asked) => {
+        doing("finishDeliveries", (finish, { clock }) => async (...asked) => {
           await clock.sleep(12 * second);
           return finish(...asked);
         }),

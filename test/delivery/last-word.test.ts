@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { AppError } from "../../src/core/errors.ts";
 import { later, mailTo, type Step, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
-import { claims, tellScenesOf } from "./tell-scene.ts";
+import { claims, doing, losesAnswer, tellScenesOf } from "./tell-scene.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
@@ -115,64 +114,45 @@ it.each<Told>([
   expect(`\n${lines.join("\n")}\n`).toMatchSnapshot();
 });
 
-it("rings for nothing that was over while its bot had to wait", async () => {
-  const { fixture, bb, play } = await startFixture([telegramTo("a"), telegramTo("bb")]);
-  fixture.routesByEngine = true;
-  const { promise, settle: load } = later<void>();
-  bb.prepare = () => promise;
-  await play([key, { to: ["bb"] }], 100);
-  await play(flood(5 * second, "account"), [{ ...key, alertKey: "other" }, { to: ["a"] }], 100);
-  bb.prepare = undefined;
-  load();
-  await play(2 * second, [over, { to: ["bb"] }], minute);
-  const ofKey = bb.calls.filter(({ context }) => context.threadKey === "k");
-  expect(ofKey.map(({ text, context }) => [isEnd(text), context.silent])).toEqual([[true, true]]);
-});
-
-it("tells what quiet hours held in one digest, though the answer to its claim is lost", async () => {
-  const { fixture, accept, clock, store, out } = await startFixture([telegramTo("out")]);
-  let isLost = true;
-  fixture.seen = {
-    ...store,
-    async claimDeliveries(...asked) {
-      const claimed = await store.claimDeliveries(...asked);
-      if (!isLost) return claimed;
-      isLost = false;
-      throw new AppError("store_unavailable", "The database was lost while it stored a change.");
-    },
+const loading = later<void>();
+const bbLoads =
+  (loads: boolean): Step =>
+  ({ channels }) => {
+    Object.assign(channels.bb ?? {}, { prepare: loads ? () => loading.promise : undefined });
+    if (!loads) loading.settle();
   };
-  await fixture.restart();
-  for (const alertKey of ["1", "2", "3", "4", "5"]) await accept({ ...key, alertKey }, { heldForMs: minute });
-  await clock.advance(2 * minute);
-  expect(isLost).toBe(false);
-  expect(out.texts).toEqual([expect.stringMatching(/^🌙 While quiet: 5 alerts/)]);
+tellScenesOf([telegramTo("a"), telegramTo("bb")])([
+  [
+    "rings for nothing that was over while its bot had to wait",
+    [
+      ...[claims, bbLoads(true), [key, { to: ["bb"] }] as Step, 100, flood(5 * second, "account")],
+      ...[[other, { to: ["a"] }] as Step, 100, bbLoads(false), 2 * second, [over, { to: ["bb"] }] as Step, minute],
+    ],
+  ],
+]);
+const own: Step[] = [doing("recordRouting", (real) => real), "restart"];
+const heldAll = [..."12345"].map((alertKey): Step => [{ ...key, alertKey }, { heldForMs: minute }]);
+tellScenesOf([telegramTo("out")])([
+  [
+    "tells what quiet hours held in one digest, though the answer to its claim is lost",
+    [...own, losesAnswer("claimDeliveries"), ...heldAll, 2 * minute],
+  ],
+]);
+const commitHangs = doing("recordRouting", (real, { clock }) => async (records) => {
+  await clock.sleep(3 * second);
+  // PostgreSQL notes when it got it; the answer has what was asked.
+  const recorded = await real(records.map((one) => ({ ...one, routedAt: clock.now() })));
+  for (const { claimed } of recorded.flatMap(({ deliveries }) => deliveries.flatMap((one) => one ?? [])))
+    for (const delivery of claimed?.deliveries ?? []) delivery.createdAt = delivery.receivedAt;
+  return recorded;
 });
-
-it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {
-  const { fixture, accept, clock, store, out, play } = await startFixture([mailTo("out")]);
-  let hangs = false;
-  fixture.seen = {
-    ...store,
-    async recordRouting(records) {
-      if (!hangs) return store.recordRouting(records);
-      await clock.sleep(3 * second);
-      // PostgreSQL notes when it got it; the answer has what was asked.
-      const recorded = await store.recordRouting(records.map((one) => ({ ...one, routedAt: clock.now() })));
-      for (const { claimed } of recorded.flatMap(({ deliveries }) => deliveries.flatMap((one) => one ?? [])))
-        for (const delivery of claimed?.deliveries ?? []) delivery.createdAt = delivery.receivedAt;
-      return recorded;
-    },
-  };
-  fixture.routesByEngine = true;
-  await play("restart", minute);
-  const at = clock.now();
-  await play(over, second);
-  hangs = true;
-  const firing = accept(key, { receivedAt: at - second });
-  await clock.advance(minute);
-  await firing;
-  expect(out.calls.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
-});
+const firesLate: Step = ({ accept, clock }) => void accept(key, { receivedAt: clock.now() - 2 * second });
+tellScenesOf([mailTo("out")])([
+  [
+    "rings for nothing that was claimed by a commit that hung, where its end was told before that",
+    [claims, ...own, minute, over, second, commitHangs, firesLate, minute],
+  ],
+]);
 
 describe("a digest", () => {
   const each = (facts: Partial<AlertFacts>, options = {}) =>
@@ -207,19 +187,22 @@ describe("a digest", () => {
     ],
   ]);
 
-  it("rings for nothing that was over before its turn came", async () => {
-    const { out, play } = await start(telegramTo("out", { digestOver: 3 }));
-    const answer = out.hang();
-    await play(other, 100, ...each(key), 2 * second, ...each(over));
-    const answerNext = out.hang();
+  /** The next call hangs, and the one before is answered. */
+  const turns: Step = async (fixture) => {
+    const { answer } = fixture;
+    await fixture.play("hang");
     answer();
-    // The last of these has not ended.
-    await play(2 * second, ...each(key), ...each(over).slice(0, 2));
-    answerNext({ kind: "sent", ref: "2" });
-    await play(minute);
-    expect(out.silences).toEqual([false, true, false]);
-    expect(out.texts[1]).toContain("3 critical, 3 resolved");
-  });
+  };
+  tellScenesOf([telegramTo("out", { digestOver: 3 })])([
+    [
+      "rings for nothing that was over before its turn came",
+      [
+        ...[claims, "hang" as const, other, 100, ...each(key), 2 * second, ...each(over), turns, 2 * second],
+        // The last of these has not ended.
+        ...[...each(key), ...each(over).slice(0, 2), "answer" as const, minute],
+      ],
+    ],
+  ]);
 });
 
 it("a program whose first call about each of many alerts fails gets all, each end behind its beginning", async () => {

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { anAlert } from "../support/facts.ts";
-import { mailTo, type Named, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
+import { mailTo, type Named, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, lost, minute, refused, refusedRecipient } from "./outcomes.ts";
-import { always, fails, many, next, onChannel, probes, type Scene, tellScenesOf, tryNow } from "./tell-scene.ts";
+import { always, doing, fails, many, next, onChannel, probes, type Scene, tellScenesOf, tryNow } from "./tell-scene.ts";
 
 const refusedMessage = { ...kicked, scope: "message", reason: "message_refused", detail: "550 spam" } as const;
 const sent = { kind: "sent" } as const;
@@ -145,23 +145,16 @@ describe("notices", () => {
     ],
   ]);
 
-  it("take nothing back that a person has done while they were written", async () => {
-    const { fixture, store } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    fixture.seen = {
-      ...store,
-      async countByDestination() {
-        await fixture.engine.setPause("chat", "somebody");
-        return store.countByDestination();
-      },
-    };
-    await fixture.restart();
-    fixture.unanswered.add("recordNotice");
-    await fixture.meet("chat", kicked);
-    await fixture.clock.advance(25_000);
-    fixture.unanswered.clear();
-    await fixture.kill();
-    expect((await store.loadStatuses()).find(({ name }) => name === "chat")?.paused?.by).toBe("somebody");
+  const pausedMeanwhile = doing("countByDestination", (real, scene) => async (...asked) => {
+    await scene.engine.setPause("chat", "somebody");
+    return real(...asked);
   });
+  tellScenesOf([chat, hook])([
+    [
+      "take nothing back that a person has done while they were written",
+      [pausedMeanwhile, "restart", kicked, toChat, killBehindNotice],
+    ],
+  ]);
 });
 
 const notice = anAlert({ title: "The account's webhook is another one", severity: "critical", format: "empty" });

@@ -1,8 +1,7 @@
-import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/core/ports/store.ts";
-import { later, ntfyTo, type Step, startFixture, telegramTo } from "./engine-fixture.ts";
+import { describe } from "vitest";
+import { later, ntfyTo, type Step, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
-import { always, fails, many, next, pause, tellScenesOf } from "./tell-scene.ts";
+import { always, claims, doing, fails, many, next, pause, states, tellScenesOf } from "./tell-scene.ts";
 
 const [pausedByPage, resumed] = [pause("chat", "page"), pause("chat")];
 const askedFor: Step[] = [
@@ -44,51 +43,42 @@ describe("a destination that a person has paused", () => {
     ],
   ]);
 
-  it("does not begin what was claimed ahead, nor what routing claims for it", async () => {
-    const { fixture, accept, hook, clock, engine, store, play } = await startFixture([ntfyTo("hook")]);
-    fixture.routesByEngine = true;
-    await play({ alertKey: "first" }, 5 * second);
-    const answer = hook.hang();
-    for (const alertKey of ["a", "b", "c"]) await accept({ alertKey });
-    await engine.setPause("hook", "page");
-    await accept({ alertKey: "d" });
-    const called = hook.calls.length;
-    answer();
-    await clock.advance(minute);
-    expect(hook.calls).toHaveLength(called);
-    await engine.setPause("hook", undefined);
-    await clock.advance(minute);
-    expect((await store.countByDestination())[0]?.counts).toMatchObject({ sent: 5 });
-  });
+  const counts: Step = async ({ store }) => (await store.countByDestination())[0]?.counts;
+  tellScenesOf([ntfyTo("hook")])([
+    [
+      "does not begin what was claimed ahead, nor what routing claims for it",
+      [
+        ...[
+          claims,
+          { alertKey: "first" },
+          5 * second,
+          "hang" as const,
+          ...["a", "b", "c"].map((alertKey) => ({ alertKey })),
+        ],
+        ...[pause("hook", "page"), { alertKey: "d" }, "answer" as const, minute, counts, pause("hook"), minute, counts],
+      ],
+    ],
+  ]);
 
-  it.each([telegramTo("chat"), ntfyTo("chat")])(
-    "gets nothing that was being claimed when it was paused ($type)",
-    async (destination) => {
-      const { fixture, chat, clock, store } = await startFixture([destination]);
-      const { promise: answered, settle: answer } = later<void>();
-      const slow = new Set<keyof Store>(["claimDeliveries", "claimRun"]);
-      fixture.seen = new Proxy(store, {
-        get: (target, name: keyof Store) =>
-          !slow.has(name)
-            ? target[name]
-            : async (...args: never[]) => {
-                const claimed = await (target[name] as (...args: never[]) => Promise<unknown>)(...args);
-                await answered;
-                return claimed;
-              },
-      });
-      const [id = ""] = await fixture.play("restart", {});
-      await clock.settle();
-      await fixture.engine.setPause("chat", "page");
-      answer();
-      await clock.advance(minute);
-      expect(chat.calls).toHaveLength(0);
-      await fixture.engine.setPause("chat", undefined);
-      await clock.advance(minute);
-      expect(await fixture.states(id)).toEqual({ chat: "sent" });
-      expect(chat.calls).toHaveLength(1);
-    },
-  );
+  for (const destination of [telegramTo("chat"), ntfyTo("chat")]) {
+    const answered = later<void>();
+    const answersLater = (["claimDeliveries", "claimRun"] as const).map((name) =>
+      doing(name, (real) => async (...asked: never[]) => {
+        const claimed = await (real as (...asked: never[]) => Promise<never>)(...asked);
+        await answered.promise;
+        return claimed;
+      }),
+    );
+    tellScenesOf([destination])([
+      [
+        `gets nothing that was being claimed when it was paused: ${destination.type}`,
+        [
+          ...[...answersLater, "restart" as const, {}, 0, pausedByPage, () => answered.settle(), minute, states],
+          ...[resumed, minute],
+        ],
+      ],
+    ]);
+  }
 
   tellScenesOf([telegramTo("chat")])([
     [

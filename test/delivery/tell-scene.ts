@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { DeliverySettings } from "../../src/core/delivery-settings.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Illustrate } from "../../src/core/ports/illustration.ts";
+import type { Store } from "../../src/core/ports/store.ts";
 import { writeTime } from "../support/test-clock.ts";
 import * as fixtures from "./engine-fixture.ts";
 
@@ -47,6 +49,26 @@ export const fails =
 export const claims: Step = (fixture) => {
   fixture.routesByEngine = true;
 };
+
+/** From its next start on the engine's store does this so; at once where it differs from the real one already. */
+export const doing =
+  <K extends keyof Store>(name: K, act: (real: Store[K], scene: fixtures.EngineFixture) => Store[K]): Step =>
+  (scene) => {
+    if (scene.seen === scene.store) scene.seen = { ...scene.store };
+    scene.seen[name] = act(scene.store[name], scene);
+  };
+/** The next time it does it, perhaps seconds later, and the answer is lost. */
+export const losesAnswer = (name: "recordRouting" | "claimRun" | "claimDeliveries", lateMs = 0): Step =>
+  doing(name, (real, { seen, clock }) => async (...asked: never[]) => {
+    const ask = real as (...asked: never[]) => Promise<unknown>;
+    Object.assign(seen, { [name]: real });
+    if (lateMs === 0) await ask(...asked);
+    else void clock.sleep(lateMs).then(() => ask(...asked));
+    throw new AppError("store_unavailable", "The database was lost while it stored a change.");
+  });
+/** How the deliveries of the newest alerts are. */
+export const states: Step = async ({ store }) =>
+  (await store.listAlerts({ limit: 2 })).flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
 
 /** Equal lines once, with how many they are. */
 function count(lines: string[]): string[] {

@@ -4,6 +4,7 @@ import type { AlertFacts } from "../../src/core/alert.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reader.ts";
+import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { SeenShape } from "../../src/core/shape.ts";
 import { Judging } from "../../src/routing/judging.ts";
@@ -32,6 +33,8 @@ export interface LoopOptions {
   before?(store: Store, accept: (body: string) => Promise<string[]>): Promise<unknown>;
   /** Stands between the loop and the store. */
   wrap?(store: Store): Store;
+  /** Is asked in place of the store to record how alerts are routed; `record` is the store. */
+  recording?(records: RoutingRecord[], record: Store["recordRouting"]): ReturnType<Store["recordRouting"]>;
 }
 
 /** A routing loop over a real database, with a clock that a test moves. */
@@ -40,6 +43,10 @@ export async function startLoop(options: LoopOptions = {}) {
   let shiftMs = 0;
   const clock = { ...steady, now: () => steady.now() + shiftMs };
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
+  const { recording } = options;
+  const seen = recording
+    ? { ...store, recordRouting: (all: RoutingRecord[]) => recording(all, store.recordRouting) }
+    : store;
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
   const judging = new Judging({
@@ -52,7 +59,7 @@ export async function startLoop(options: LoopOptions = {}) {
     log: silentLog,
   });
   const loop = new RoutingLoop({
-    store: options.wrap?.(store) ?? store,
+    store: options.wrap?.(store) ?? seen,
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
     judging,
@@ -80,6 +87,7 @@ export async function startLoop(options: LoopOptions = {}) {
     judging,
     counters: judging.counters,
     accept,
+    isRouted: async (id = "") => (await store.getAlert(id))?.routedAt !== undefined,
     /** Accepts it and lets so long pass, default a moment. Its ids. */
     async send(body: string, passMs = 0, count = 1) {
       const ids = await accept(body, count);

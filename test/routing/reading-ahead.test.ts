@@ -18,13 +18,10 @@ it("routes what came before the start and what came since, each once and in orde
       return [{ facts: factsOf(read.at(-1) ?? "") }];
     }),
     before: (_, accept) => acceptAll(accept, 250),
-    wrap: (store) => ({
-      ...store,
-      async recordRouting(records) {
-        recorded.push(...records.map(({ alertSeq }) => alertSeq));
-        return store.recordRouting(records);
-      },
-    }),
+    async recording(records, record) {
+      recorded.push(...records.map(({ alertSeq }) => alertSeq));
+      return record(records);
+    },
   });
   await acceptAll(accept, 250);
   await clock.advance(5_000);
@@ -44,24 +41,20 @@ it("finds in a second, in an endless stream too, what it passed by, and what has
       titles.push(title);
       return [{ facts: factsOf(title) }];
     }),
-    wrap: (store) => ({
-      ...store,
-      async recordRouting(records) {
-        const kept = records.filter(({ facts }) => facts.title !== "passed by" || passedBy !== undefined);
-        if (kept.length < records.length) passedBy = records.find(({ facts }) => facts.title === "passed by")?.alertSeq;
-        return store.recordRouting(kept);
-      },
-    }),
+    async recording(records, record) {
+      const kept = records.filter(({ facts }) => facts.title !== "passed by" || passedBy !== undefined);
+      if (kept.length < records.length) passedBy = records.find(({ facts }) => facts.title === "passed by")?.alertSeq;
+      return record(kept);
+    },
   });
-  const { accept, store, send } = loop;
+  const { accept, isRouted, send } = loop;
   const [failing = ""] = await accept("fails once");
   const [missed = ""] = await accept("passed by");
   for (let ms = 0; ms < 9_000; ms += 400) {
     await send("stream", 400);
     broken = false;
   }
-  expect((await store.getAlert(failing))?.routedAt).toBeDefined();
-  expect((await store.getAlert(missed))?.routedAt).toBeDefined();
+  expect([await isRouted(failing), await isRouted(missed)]).toEqual([true, true]);
 });
 
 it("begins with the oldest again while the store is away, so that nothing overtakes it, and notes all that it reads", async () => {
@@ -71,15 +64,12 @@ it("begins with the oldest again while the store is away, so that nothing overta
   const { clock } = await startLoop({
     journal,
     before: (_, accept) => acceptAll(accept, 350),
-    wrap: (real) => ({
-      ...real,
-      async recordRouting(records) {
-        // Nothing is read ahead before the first round is over.
-        if (away && routed.length > 0) throw new AppError("store_unavailable", "the disk is full");
-        routed.push(...records.map(({ alertSeq }) => alertSeq));
-        return real.recordRouting(records);
-      },
-    }),
+    async recording(records, record) {
+      // Nothing is read ahead before the first round is over.
+      if (away && routed.length > 0) throw new AppError("store_unavailable", "the disk is full");
+      routed.push(...records.map(({ alertSeq }) => alertSeq));
+      return record(records);
+    },
   });
   await clock.advance(100);
   expect(journal.notes).toContainEqual(upTo(100));
@@ -95,18 +85,15 @@ it("looks for what it passed by while full batches come without end", async () =
   const routed: number[] = [];
   const loop = await startLoop({
     before: (_, accept) => acceptAll(accept, 300),
-    wrap: (real) => ({
-      ...real,
-      async recordRouting(records) {
-        const kept = routed.length === 0 ? records.filter(({ alertSeq }) => alertSeq !== 7) : records;
-        routed.push(...kept.map(({ alertSeq }) => alertSeq));
-        if (routed.length < 1_200) {
-          loop.shift(300);
-          await acceptAll(loop.accept, 100);
-        }
-        return real.recordRouting(kept);
-      },
-    }),
+    async recording(records, record) {
+      const kept = routed.length === 0 ? records.filter(({ alertSeq }) => alertSeq !== 7) : records;
+      routed.push(...kept.map(({ alertSeq }) => alertSeq));
+      if (routed.length < 1_200) {
+        loop.shift(300);
+        await acceptAll(loop.accept, 100);
+      }
+      return record(kept);
+    },
   });
   await loop.clock.advance(5_000);
   expect(routed.toSorted((one, other) => one - other)).toEqual(upTo(routed.length));
@@ -119,13 +106,10 @@ it("leaves no note of what it read ahead when it is stopped", async () => {
   const loop = await startLoop({
     journal,
     before: (_, accept) => acceptAll(accept, 350),
-    wrap: (real) => ({
-      ...real,
-      async recordRouting(records) {
-        if (records[0]?.alertSeq !== 1) stopped ??= loop.stop();
-        return real.recordRouting(records);
-      },
-    }),
+    async recording(records, record) {
+      if (records[0]?.alertSeq !== 1) stopped ??= loop.stop();
+      return record(records);
+    },
   });
   await loop.clock.settle();
   await stopped;

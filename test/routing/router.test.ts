@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AlertFacts, type AlertOrigin, severities } from "../../src/core/alert.ts";
+import { type AlertFacts, type AlertOrigin, canaryMark, severities } from "../../src/core/alert.ts";
 import type { Matcher, Mute, Route, Rules } from "../../src/core/rules.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { alert, chat, is, mailbox, mute, noon, route, rules, tellRouting } from "./sample.ts";
+import type { WebhookDestination } from "../../src/vendors/webhook/vendor.ts";
+import { alert, chat, is, json, mailbox, mute, noon, route, rules, tellRouting } from "./sample.ts";
 
 const critical = is("severity", "critical");
 const info = is("severity", "info");
@@ -16,8 +17,10 @@ function tell(
   mutes?: Mute[],
   now?: number,
   origin: AlertOrigin = "hook",
+  body?: object,
 ) {
-  return tellRouting(createRouter(rules(over)), alert(facts, { origin }), mutes, now);
+  const payload = body && json(JSON.stringify(body));
+  return tellRouting(createRouter(rules(over)), alert(facts, { origin, payload }), mutes, now);
 }
 
 const routes = [
@@ -57,6 +60,15 @@ const paging = { destinations: [onCall], routes: [route("all", ["oncall"])] };
 const allDay = chat("ops", { quietHours: { from: "00:00", to: "23:59", except: [] } });
 const nightly = { destinations: [allDay], routes: [route("all", ["ops"])] };
 const resolved = { status: "resolved" } as const;
+const usual = { destinations, routes: [route("all", ["desk"])] };
+const ping = { zen: "Design for failure.", hook_id: 7, hook: { events: ["push"] }, repository: { full_name: "a/b" } };
+const { bot: _, chatId: __, silent: ___, ...common } = chat("hook");
+const program = { ...common, type: "webhook" } as unknown as WebhookDestination;
+const ringing = (over: Partial<Route> = {}): Partial<Rules> => ({
+  destinations: [chat("desk"), mailbox("mail", ["a@b.example", "c@d.example"]), program],
+  routes: [route("all", ["desk", "mail", "hook"], over)],
+});
+const asTest: [Partial<AlertFacts>, Mute[], number, AlertOrigin] = [{}, [], noon, "test"];
 
 test.each<[string, ...Parameters<typeof tell>]>([
   ["the first that matches, and why each other was not used", { destinations, routes }],
@@ -106,6 +118,23 @@ test.each<[string, ...Parameters<typeof tell>]>([
   ["one of a test, neither muted nor held", nightly, {}, [mute("m", [])], noon, "test"],
   ["one of an alert, both muted and held", nightly, {}, [mute("m", [])]],
   ["none of a notice", nightly, {}, [mute("m", [])], noon, "notice"],
+  ["none of a canary, whatever the routes say", usual, ...asTest, canaryMark],
+  ["one to where a canary is configured to go", { ...usual, canaryTo: ["log"] }, ...asTest, canaryMark],
+  ["one of an alert with the words of a canary", usual, {}, [], noon, "hook", canaryMark],
+  ["one of another test", usual, ...asTest, { tocsin: "other" }],
+  ["one of a test that is a list", usual, ...asTest, ["canary"]],
+  ["none of GitHub's ping, with the reason", usual, {}, [], noon, "hook", ping],
+  ["one of what only has the words of a ping", usual, {}, [], noon, "hook", { ...ping, hook: "none" }],
+  ["one that is held back when it flaps where people read it, and programs get everything", ringing()],
+  ["one that flaps and is only answered", ringing({ updates: "reply" })],
+  ["one that flaps and is only edited", ringing({ updates: "edit" })],
+  // What holds nothing back is remembered: another route may send there as well.
+  ["one that is never held back, as its route says", ringing({ ringing: { flapping: false } })],
+  ["one with a cooldown, as its route says, for programs too", ringing({ ringing: { cooldownMs: 5 } })],
+  ["one that is held back from programs, as its route says", ringing({ ringing: { flapping: true } })],
+  ["one of a test that is not judged", ringing(), ...asTest],
+  ["one of a canary that is not judged", { ...ringing(), canaryTo: ["desk"] }, ...asTest, canaryMark],
+  ["one that is muted, and remembered as others are", ringing(), {}, [mute("m1", [critical])]],
 ])("an alert takes %s", (_what, ...asked) => {
   expect(tell(...asked)).toMatchSnapshot();
 });
@@ -118,6 +147,11 @@ test("quiet hours say for what is held already until when they hold it now", () 
   expect(findHold("ops", { ...warning, severity: "critical" }, noon)).toBeUndefined();
   expect(findHold("ops", warning, noon + hourMs)).toBeUndefined();
   for (const name of ["desk", "gone"]) expect(findHold(name, warning, noon)).toBeUndefined();
+});
+
+test("what no rule could judge is not judged to ring either", () => {
+  const { deliveries } = createRouter(rules(ringing({ isDefault: true }))).routeUnjudged("reading", "why", noon);
+  expect(deliveries[0]).not.toHaveProperty("ring", expect.anything());
 });
 
 test.each([{ to: ["nobody"] }, { to: ["a"], fallback: { to: "nobody", afterMs: 1 } }])(

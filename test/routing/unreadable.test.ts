@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Route, Rules } from "../../src/core/rules.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
@@ -92,13 +91,10 @@ it("sends the one alert of a batch that cannot be routed with what was read of i
 
 it("finds the one alert that cannot be recorded; the others of its round are not held up", async () => {
   const scene = await start({
-    wrap: (store) => ({
-      ...store,
-      async recordRouting(records: RoutingRecord[]) {
-        if (records.some(({ facts }) => facts.title === "odd")) throw new Error("it cannot be bound");
-        return store.recordRouting(records);
-      },
-    }),
+    async recording(records, record) {
+      if (records.some(({ facts }) => facts.title === "odd")) throw new Error("it cannot be bound");
+      return record(records);
+    },
   });
   scene.hears = false;
   for (const body of ["before", "odd"]) await scene.accept(body);

@@ -5,8 +5,9 @@ import { type TestClock, writeTime } from "../support/test-clock.ts";
 
 interface Watched {
   clock: TestClock;
-  told: AlertFacts[];
-  toldAt: number[];
+  /** Absent: it sends none. */
+  told?: AlertFacts[];
+  toldAt?: number[];
   restart(): Promise<void>;
 }
 
@@ -43,10 +44,10 @@ async function tellWatch<World extends Watched>(
   let heard = 0;
   const note = (at: number, ...words: unknown[]) => lines.push(join(writeTime(at - start), ...words));
   function look(): void {
-    for (const { severity, status, title, text, alertKey, fields, link } of world.told.slice(heard)) {
+    for (const { severity, status, title, text, alertKey, fields, link } of world.told?.slice(heard) ?? []) {
       const said = [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].filter(Boolean).join(" · ");
       const place = link && `[${link.replace(/^https:\/\/[^/]+/, "")}]`;
-      note(world.toldAt[heard++] ?? 0, severity, status, `${alertKey}:`, said, place);
+      note(world.toldAt?.[heard++] ?? 0, severity, status, `${alertKey}:`, said, place);
     }
     const now = show(world, start);
     if (now !== shown) note(clock.now(), "shows", now);
