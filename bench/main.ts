@@ -1,15 +1,12 @@
 /** `npm run bench`: measures Tocsin and its peers on this machine. docs/measurements.md explains the figures. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Bench, compare, type Report, tellFailure } from "./harness/bench.ts";
-import { startDriver } from "./harness/drive.ts";
-import { describeMachine, memoryFileSystemOf, syncCost } from "./harness/machine.ts";
-import { canPin, cleanUp, stepAside } from "./harness/processes.ts";
-import { say } from "./harness/progress.ts";
-import { mergeRuns, type Run, replaceTable, showReport, toMarkdown } from "./harness/report.ts";
+import { runScenario, say } from "./harness/bench.ts";
+import { describeMachine, syncCost } from "./harness/machine.ts";
+import { cleanUp, inFolder, moveTo } from "./harness/processes.ts";
+import { faultsOf, mergeRuns, type Report, type Run, replaceTable, showReport } from "./harness/report.ts";
 import { spreadOf } from "./harness/statistics.ts";
-import { within } from "./harness/within.ts";
 import { scenarios } from "./scenarios/index.ts";
 
 const documentPath = "docs/measurements.md";
@@ -26,133 +23,72 @@ core and everything else another; the machine should do nothing else meanwhile. 
                   ${documentPath}; of a row that several have, the last
   --against DIR   measures another built checkout of Tocsin in turn; docs/measurements.md stays
   --floor FILE    a program that does the least a durable relay has to, measured next to relaying to a webhook
-  --folder DIR    where data is written meanwhile; it has to be a disk. Default: this checkout
-  --cache DIR     keeps the log of a million alerts there for the next run
   --help
 
 ${scenarios.map(({ name, what }) => `  ${name.padEnd(18)}${what}`).join("\n")}
 
 What fails is marked and leaves the others their figures; the exit code is 1 then.
-
-  npm run bench -- --only relay-webhook --rounds 1
-  npm run bench -- --json all.json; npm run bench -- --only growth --json growth.json
-  npm run bench -- --from all.json,growth.json
 `;
+
+const names = scenarios.map(({ name }) => name);
+/** In memory a sync costs nothing, so figures would be too good: tmpfs and ramfs. */
+const memoryFileSystems = [0x01021994, 0x858458f6];
 
 /** @throws with the mistake and the correct form */
 function readOptions() {
   const text = { type: "string" } as const;
-  const options = {
-    only: text,
-    rounds: text,
-    json: text,
-    from: text,
-    against: text,
-    floor: text,
-    folder: text,
-    cache: text,
-  };
-  const { values } = parseArgs({ options });
-  const { folder = ".", against } = values;
-  const rounds = Number(values.rounds ?? 3);
+  const options = { only: text, json: text, from: text, against: text, floor: text };
+  const usual = { type: "string", default: "3" } as const;
+  const { values } = parseArgs({ options: { ...options, rounds: usual, help: { type: "boolean" } } });
+  const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds ${values.rounds} is no number from 1 on`);
-  const known = scenarios.map(({ name }) => name);
   const only = values.only?.split(",");
-  const unknown = only?.filter((name) => !known.includes(name)) ?? [];
-  if (unknown.length > 0) throw new Error(`--only: ${unknown.join(", ")} is none of ${known.join(", ")}`);
-  if (process.platform !== "linux") throw new Error("the bench reads /proc: it runs on Linux alone");
-  const checkouts: Bench["checkouts"] = [
-    { name: "Tocsin", folder: "." },
-    ...(against === undefined ? [] : [{ name: `Tocsin in ${against}`, folder: against }]),
-  ];
-  for (const path of [folder, ...(values.floor === undefined ? [] : [values.floor])])
-    if (!existsSync(path)) throw new Error(`there is no ${path}`);
-  for (const checkout of checkouts)
-    if (!existsSync(join(checkout.folder, "dist/main.js")))
-      throw new Error(`${resolve(checkout.folder)} is not built: run \`npm run build\` there`);
-  const kind = memoryFileSystemOf(folder);
-  if (kind !== undefined)
-    throw new Error(
-      `${resolve(folder)} is on a ${kind}, where a sync costs nothing: name a folder on a disk with --folder`,
-    );
-  return { ...values, folder, rounds, checkouts, chosen: scenarios.filter(({ name }) => only?.includes(name) ?? true) };
+  const unknown = only?.filter((name) => !names.includes(name)) ?? [];
+  if (unknown.length > 0) throw new Error(`--only: ${unknown.join(", ")} is none of ${names.join(", ")}`);
+  return { ...values, rounds, chosen: scenarios.filter(({ name }) => only?.includes(name) ?? true) };
 }
 
-async function run(options: ReturnType<typeof readOptions>): Promise<boolean> {
-  const { rounds, chosen, against, checkouts } = options;
+/** @throws with what is missing */
+async function measure({ rounds, chosen, against, floor }: ReturnType<typeof readOptions>): Promise<Run> {
+  if (memoryFileSystems.includes(statfsSync(".").type))
+    throw new Error(`${resolve(".")} is in memory, where a sync costs nothing: the bench needs a checkout on a disk`);
+  const other = against === undefined ? [] : [{ name: `Tocsin in ${against}`, folder: against }];
+  const checkouts = [{ name: "Tocsin", folder: "." }, ...other];
+  const unbuilt = checkouts.find(({ folder }) => !existsSync(join(folder, "dist/main.js")));
+  if (unbuilt) throw new Error(`${resolve(unbuilt.folder)} is not built: run \`npm run build\` there`);
+  if (floor !== undefined && !existsSync(floor)) throw new Error(`there is no ${floor}`);
   const startedAt = new Date();
-  const report: Report = { rows: [], notes: [], errors: [], failures: [] };
-  const sync = spreadOf(Array.from({ length: 5 }, () => syncCost(options.folder).p50));
   const machine = describeMachine();
-  if (!canPin) {
-    const text = "taskset is missing or there is one core only: server and load share what there is";
-    report.notes.push({ scenario: "", text });
+  // This needs Linux, taskset and two cores.
+  moveTo("beside");
+  const sync = spreadOf(await inFolder((folder) => Array.from({ length: 5 }, () => syncCost(folder).p50)));
+  const report: Report = { rows: [], notes: [], errors: [], failures: [] };
+  for (const scenario of chosen) {
+    say(`${scenario.name}: ${scenario.what}`);
+    await runScenario(report, scenario, { rounds, checkouts, floor: floor && resolve(floor) });
   }
-  stepAside();
-  const driver = startDriver();
-  for (const { name, what, run } of chosen) {
-    say(`${name}: ${what}`);
-    const bench: Bench = {
-      rounds,
-      driver,
-      root: resolve(options.folder),
-      cache: options.cache,
-      floor: options.floor && resolve(options.floor),
-      checkouts,
-      compare: (comparison) => compare(report, name, { rounds, ...comparison }),
-    };
-    try {
-      // Each run in a scenario has its own limit too.
-      await within(1_200, () => run(bench));
-    } catch (error) {
-      tellFailure(report, name, name, error);
-    }
-  }
-  await driver.end();
   const seconds = (Date.now() - startedAt.getTime()) / 1000;
   const ran = chosen.map(({ name }) => name);
-  const result: Run = { machine, sync, startedAt: startedAt.toISOString(), seconds, rounds, scenarios: ran, report };
-  console.log(showReport(result));
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
-  if (options.only === undefined && against === undefined) writeDocument(result);
-  return report.errors.length + report.failures.length === 0;
+  return { machine, sync, startedAt: startedAt.toISOString(), seconds, rounds, scenarios: ran, report };
 }
 
-function writeDocument(run: Run): void {
-  writeFileSync(documentPath, replaceTable(readFileSync(documentPath, "utf8"), toMarkdown(run)));
-}
+process.on("exit", cleanUp);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(130));
 
-/** @returns whether all measurements finished, and nothing was lost */
-function combine(files: string): boolean {
-  const [first, ...later] = files.split(",").map((file) => JSON.parse(readFileSync(file, "utf8")) as Run);
-  if (first === undefined) return false;
-  const combined = mergeRuns(
-    [first, ...later],
-    scenarios.map(({ name }) => name),
-  );
-  console.log(showReport(combined));
-  writeDocument(combined);
-  return combined.report.errors.length + combined.report.failures.length === 0;
-}
-
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(signal, () => {
-    cleanUp();
-    process.exit(130);
-  });
-}
-
-if (process.argv.includes("--help")) {
-  console.log(help);
-} else {
-  try {
-    const options = readOptions();
-    const isWell = options.from === undefined ? await run(options) : combine(options.from);
-    if (!isWell) process.exitCode = 1;
-  } catch (error) {
-    console.error(`error: ${(error as Error).message}`);
-    process.exitCode = 2;
-  } finally {
-    cleanUp();
+try {
+  const options = readOptions();
+  if (options.help) {
+    console.log(help);
+    process.exit();
   }
+  const runs = options.from?.split(",").map((file) => JSON.parse(readFileSync(file, "utf8")) as Run);
+  const run = runs ? mergeRuns(runs, names) : await measure(options);
+  console.log(showReport(run));
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(run, null, 2)}\n`);
+  if (options.only === undefined && options.against === undefined)
+    writeFileSync(documentPath, replaceTable(readFileSync(documentPath, "utf8"), run));
+  if (faultsOf(run).length > 0) process.exitCode = 1;
+} catch (error) {
+  console.error(`error: ${(error as Error).message}`);
+  process.exitCode = 2;
 }

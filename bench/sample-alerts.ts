@@ -18,40 +18,16 @@ export const sampleWords = {
   oldest: "coelacanth",
 } as const;
 
-/** `left` is no longer configured: it got only the oldest alerts. */
-export const sampleDestinations = {
-  chat: { channel: "telegram", recipient: "-1001000000001", share: 0.62 },
-  desk: { channel: "telegram", recipient: "-1001000000002", share: 0.35 },
-  risk: { channel: "email", recipient: "risk@example.com", share: 0.12 },
-  archive: { channel: "webhook", recipient: "archive", share: 0.2 },
-  pager: { channel: "webhook", recipient: "pager", share: 0 },
-  left: { channel: "telegram", recipient: "-1001000000009", share: 0 },
-} as const;
-export type SampleDestination = keyof typeof sampleDestinations;
-const destinationNames = Object.keys(sampleDestinations) as SampleDestination[];
-
-export interface SampleDelivery {
-  destination: SampleDestination;
-  state: DeliveryState;
-  /** Only for an unfinished delivery. */
-  dueAt?: number;
-  /** It was sent in place of the one before it in the list, which failed. */
-  isResend?: boolean;
-}
-
-export interface SampleAlert {
-  facts: AlertFacts;
-  outcome: "unrouted" | "delivered" | "unmatched" | "dropped" | "repeat";
-  deliveries: SampleDelivery[];
-}
-
-export interface SampleRequest {
-  receivedAt: number;
-  alerts: SampleAlert[];
-  body: Uint8Array;
-  dedupeKey?: string;
-  duplicates: number;
-}
+/** With the share of the alerts that each gets. `left` is no longer configured: it got only the oldest. */
+const destinations = [
+  { destination: "chat", channel: "telegram", recipient: "-1001000000001", share: 0.62 },
+  { destination: "desk", channel: "telegram", recipient: "-1001000000002", share: 0.35 },
+  { destination: "risk", channel: "email", recipient: "risk@example.com", share: 0.12 },
+  { destination: "archive", channel: "webhook", recipient: "archive", share: 0.2 },
+  { destination: "pager", channel: "webhook", recipient: "pager", share: 0 },
+  { destination: "left", channel: "telegram", recipient: "-1001000000009", share: 0 },
+];
+type Destination = (typeof destinations)[number];
 
 const metrics = ["tvl", "price", "volume", "funding", "borrow", "supply"];
 const chains = ["ethereum", "base", "arbitrum", "solana", "optimism", "polygon", "bsc"];
@@ -66,15 +42,11 @@ function wordOf(number: number): string {
 const tokens = Array.from({ length: 3_000 }, (_, index) => wordOf(index * 7).toUpperCase());
 const venues = Array.from({ length: 400 }, (_, index) => wordOf(index * 31 + 5));
 
-export interface SampleOptions {
-  /** At least 1. */
-  alerts: number;
-  /** The instant of the newest alert, epoch milliseconds. */
-  endAt: number;
-}
-
-/** Oldest first, over half a year: quiet nights, busy days, and bursts. */
-export function* sampleRequests({ alerts, endAt }: SampleOptions): Generator<SampleRequest> {
+/**
+ * Oldest first, over half a year: quiet nights, busy days, and bursts.
+ * @param alerts at least 1 @param endAt the instant of the newest alert, epoch milliseconds
+ */
+export function* sampleRequests(alerts: number, endAt: number) {
   const random = createSeededRandom(1).next;
   let at = endAt - 180 * dayMs;
   let burst = 0;
@@ -91,17 +63,16 @@ export function* sampleRequests({ alerts, endAt }: SampleOptions): Generator<Sam
       at = Math.min(endAt, at + Math.floor(((endAt - at) / left) * pace * 3 * -Math.log(1 - random())));
     }
     const size = Math.min(left, sizeOf(random()));
-    const items = Array.from({ length: size }, (_, item) => sampleAlert(random, made + item, { alerts, endAt }, at));
+    const items = Array.from({ length: size }, (_, item) => sampleAlert(random, made + item, alerts, at, endAt));
     made += size;
-    yield {
-      receivedAt: at,
-      alerts: items,
-      body: bodyOf(items),
-      dedupeKey: random() < 0.05 ? `event-${made}` : undefined,
-      duplicates: random() < 0.01 ? 1 + Math.floor(random() * 3) : 0,
-    };
+    const dedupeKey = random() < 0.05 ? `event-${made}` : undefined;
+    const duplicates = random() < 0.01 ? 1 + Math.floor(random() * 3) : 0;
+    yield { row: { received_at: at, body: bodyOf(items), dedupe_key: dedupeKey, duplicates }, alerts: items };
   }
 }
+
+/** `row`: some of its columns. */
+export type SampleRequest = ReturnType<typeof sampleRequests> extends Generator<infer Request> ? Request : never;
 
 function sizeOf(chance: number): number {
   if (chance < 0.9) return 1;
@@ -113,39 +84,55 @@ function nameAt<Name extends string>(chance: number, upTo: Record<Name, number>)
   return (Object.keys(upTo) as Name[]).find((name) => chance < upTo[name]) as Name;
 }
 
-function sampleAlert(random: () => number, index: number, options: SampleOptions, at: number): SampleAlert {
-  const { alerts, endAt } = options;
-  const facts = sampleFacts(random, index, alerts, at);
+/** Without an outcome it is not routed. */
+interface SampleAlert {
+  facts: AlertFacts;
+  outcome?: "delivered" | "unmatched" | "dropped" | "repeat";
+  deliveries: SampleDelivery[];
+}
+
+/** Some columns of a delivery. A resend comes behind the delivery that failed. */
+export interface SampleDelivery extends Omit<Destination, "share"> {
+  state: DeliveryState;
+  purpose: "alert" | "resend";
+  /** Only for an unfinished delivery. */
+  due_at?: number;
+}
+
+function sampleAlert(random: () => number, index: number, count: number, at: number, endAt: number): SampleAlert {
+  const facts = sampleFacts(random, index, count, at);
   // A few of the newest have just come, and are not routed.
-  if (index >= alerts - Math.min(5, alerts / 100)) return { facts, outcome: "unrouted", deliveries: [] };
+  if (index >= count - Math.min(5, count / 100)) return { facts, deliveries: [] };
   const outcome = nameAt(random(), { unmatched: 0.03, dropped: 0.05, repeat: 0.06, delivered: 1 });
   if (outcome !== "delivered") return { facts, outcome, deliveries: [] };
-  const deliveries = destinationNames
-    .filter((name) => isSentTo(name, facts.severity, index / alerts, random()))
-    .flatMap((name) => sampleDelivery(random, name, index > alerts * 0.999 ? endAt : undefined));
+  const deliveries = destinations
+    .filter((one) => isSentTo(one, facts.severity, index / count, random()))
+    .flatMap((one) => sampleDelivery(random, one, index > count * 0.999 ? endAt : undefined));
   return { facts, outcome: deliveries.length === 0 ? "unmatched" : outcome, deliveries };
 }
 
 /** Critical alerts go only to the pager. Two filters may then each find much, and together nothing. */
-function isSentTo(name: SampleDestination, severity: string, age: number, chance: number): boolean {
-  if (severity === "critical" || name === "pager") return severity === "critical" && name === "pager";
-  if (name === "left") return age < 0.02 && chance < 0.3;
-  return chance < sampleDestinations[name].share;
+function isSentTo({ destination, share }: Destination, severity: string, age: number, chance: number): boolean {
+  if (severity === "critical" || destination === "pager") return severity === "critical" && destination === "pager";
+  return destination === "left" ? age < 0.02 && chance < 0.3 : chance < share;
 }
 
 /** @param newestAt only for one of the newest alerts, which may still wait */
-function sampleDelivery(random: () => number, destination: SampleDestination, newestAt?: number): SampleDelivery[] {
+function sampleDelivery(random: () => number, { share: _, ...to }: Destination, newestAt?: number): SampleDelivery[] {
   const chance = random();
+  const purpose = "alert";
   if (newestAt !== undefined && chance < 0.2) {
     // Far in the future: a relay that starts on this log does not send them.
     const dueAt = newestAt + 30 * dayMs + Math.floor(random() * dayMs);
-    return [{ destination, state: nameAt(chance, { waiting: 0.1, held: 0.15, queued: 0.2 }), dueAt }];
+    return [{ ...to, purpose, state: nameAt(chance, { waiting: 0.1, held: 0.15, queued: 0.2 }), due_at: dueAt }];
   }
   const lost = { resent: 0.994, failed: 0.996, expired: 0.999, held: 1 };
   const state = nameAt(chance, { sent: 0.92, digested: 0.97, muted: 0.99, ...lost });
-  if (state !== "resent") return [{ destination, state }];
-  const failed = { destination, state: "failed" as const };
-  return [failed, { destination, state: "sent", isResend: true }];
+  if (state !== "resent") return [{ ...to, purpose, state }];
+  return [
+    { ...to, purpose, state: "failed" },
+    { ...to, purpose: "resend", state: "sent" },
+  ];
 }
 
 function sampleFacts(random: () => number, index: number, count: number, at: number): AlertFacts {

@@ -4,7 +4,7 @@
  * The rows are those of the store's transactions, written in bulk and without syncs.
  * `test/store/postgres/listing.test.ts` reads them back through both drivers.
  */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
 import { createIdSource } from "../src/core/id.ts";
@@ -12,24 +12,21 @@ import { fingerprintOf } from "../src/store/fingerprint.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
 import { createSearching } from "../src/store/sqlite/transactions/searching.ts";
 import { createSeededRandom } from "../test/support/seeded-random.ts";
-import {
-  type SampleAlert,
-  type SampleDelivery,
-  type SampleRequest,
-  sampleDestinations,
-  sampleRequests,
-} from "./sample-alerts.ts";
+import { type SampleDelivery, type SampleRequest, sampleRequests } from "./sample-alerts.ts";
 
 type Row = Record<string, unknown>;
 
 const dayMs = 86_400_000;
-const indexedAtOnce = 5_000;
 const headers = JSON.stringify([
   ["host", "tocsin.example.com"],
   ["user-agent", "watcher/4.2"],
   ["content-type", "application/json"],
   ["x-forwarded-for", "203.0.113.7"],
 ]);
+
+const detail = "400 Bad Request: chat not found";
+const failure = { reason: "bad_address", detail };
+const lost = { reason: `gave up after 6 tries: ${detail}`, last_detail: detail, last_reason: failure.reason };
 
 /** @param endAt the instant of the newest alert, epoch milliseconds. Default: now */
 export function writeStoredLog({ path, alerts, endAt = Date.now() }: { path: string; alerts: number; endAt?: number }) {
@@ -39,12 +36,11 @@ export function writeStoredLog({ path, alerts, endAt = Date.now() }: { path: str
   db.pragma("synchronous = OFF");
   const writer = new RowWriter(db);
   const { indexAlerts } = createSearching({ db });
-  const write = db.transaction(() => {
-    for (const request of sampleRequests({ alerts, endAt })) writer.writeRequest(request);
+  db.transaction(() => {
+    for (const request of sampleRequests(alerts, endAt)) writer.writeRequest(request);
     writer.writeRest(endAt);
-    while (indexAlerts(indexedAtOnce) === indexedAtOnce);
-  });
-  write();
+    while (indexAlerts(5_000) > 0);
+  })();
   db.pragma("journal_mode = WAL");
   db.close();
   return { ...writer.written, endAt };
@@ -52,7 +48,7 @@ export function writeStoredLog({ path, alerts, endAt = Date.now() }: { path: str
 
 /** Writes the rows that the store's transactions leave for a request and its alerts, at the end of all steps. */
 class RowWriter {
-  readonly written = { alerts: 0, requests: 0, deliveries: 0, startAt: 0 };
+  readonly written = { alerts: 0, deliveries: 0, startAt: 0 };
   readonly #db: Database;
   readonly #random = createSeededRandom(2).next;
   readonly #newId = createIdSource(() => this.#clock);
@@ -66,48 +62,39 @@ class RowWriter {
     this.#db = db;
   }
 
-  writeRequest(request: SampleRequest): void {
-    const { receivedAt, body, dedupeKey, duplicates, alerts } = request;
-    this.#clock = receivedAt;
-    this.written.startAt ||= receivedAt;
-    this.written.requests += 1;
-    const requestSeq = this.#add("requests", {
-      received_at: receivedAt,
-      content_type: "application/json",
-      headers,
-      body,
-      fingerprint: fingerprintOf(body),
-      items: alerts.length,
-      dedupe_key: dedupeKey,
-      duplicates,
-    });
+  writeRequest({ row, alerts }: SampleRequest): void {
+    this.#clock = row.received_at;
+    this.written.startAt ||= row.received_at;
+    const fingerprint = fingerprintOf(row.body);
+    const sent = { content_type: "application/json", headers };
+    const requestSeq = this.#add("requests", { ...row, ...sent, fingerprint, items: alerts.length });
     const ids = alerts.map(() => this.#newId());
-    alerts.forEach((alert, item) => {
-      this.#writeAlert(alert, request, { id: ids[item] as string, request_seq: requestSeq, item });
-    });
+    for (const [item, alert] of alerts.entries()) {
+      const id = ids[item] ?? "";
+      const own = { id, request_seq: requestSeq, item, received_at: row.received_at };
+      this.#writeAlert(alert, own, row.dedupe_key === undefined ? fingerprint : undefined);
+      if (alert.outcome === "delivered") this.#lastId = id;
+    }
   }
 
-  #writeAlert({ facts, outcome, deliveries }: SampleAlert, request: SampleRequest, row: Row & { id: string }): void {
+  #writeAlert(alert: SampleRequest["alerts"][number], row: Row & { received_at: number }, fingerprint?: number): void {
+    const { facts, outcome, deliveries } = alert;
     this.written.alerts += 1;
-    const isRouted = outcome !== "unrouted";
-    const routedAt = request.receivedAt + 3;
-    const isNew = isRouted && outcome !== "repeat";
-    const seq = this.#add("alerts", {
-      ...row,
-      origin: this.written.alerts % 2_000 === 0 ? "test" : "hook",
-      received_at: request.receivedAt,
-      version: isRouted ? this.#versionOf(this.written.alerts) : null,
-      routed_at: isRouted ? routedAt : null,
-      severity: isRouted ? facts.severity : null,
-      alert_key: isRouted ? facts.alertKey : null,
+    const number = this.written.alerts;
+    const routedAt = row.received_at + 3;
+    const routed = outcome && {
+      // Most alerts changed last shortly after they came. Some changed much later.
+      version: this.#random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3,
+      routed_at: routedAt,
+      severity: facts.severity,
+      alert_key: facts.alertKey,
       unmatched: Number(outcome === "unmatched"),
       dropped: Number(outcome === "dropped"),
-      facts: isRouted ? JSON.stringify(facts) : null,
-      decisions: isRouted ? JSON.stringify(decisionsOf(outcome, deliveries)) : null,
-      fingerprint: isNew && request.dedupeKey === undefined ? fingerprintOf(request.body) : null,
-      repeat_of: outcome === "repeat" ? this.#lastId : null,
-    });
-    if (outcome === "delivered") this.#lastId = row.id;
+      facts: JSON.stringify(facts),
+      decisions: JSON.stringify(decisionsOf(outcome, deliveries)),
+      ...(outcome === "repeat" ? { repeat_of: this.#lastId } : { fingerprint }),
+    };
+    const seq = this.#add("alerts", { ...row, origin: number % 2_000 === 0 ? "test" : "hook", ...routed });
     this.#clock = routedAt;
     for (const delivery of deliveries) {
       this.#writeDelivery(seq, delivery, routedAt);
@@ -115,60 +102,39 @@ class RowWriter {
     }
   }
 
-  /** Most alerts changed last shortly after they came. Some changed much later. */
-  #versionOf(number: number): number {
-    return this.#random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
-  }
-
-  #writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number): void {
-    const { destination, state, dueAt, isResend } = delivery;
-    const { channel, recipient } = sampleDestinations[destination];
-    const wasTried = state !== "muted" && state !== "queued" && dueAt === undefined;
-    const latencyMs = 40 + Math.floor(this.#random() * 400);
+  #writeDelivery(alertSeq: number, row: SampleDelivery, at: number): void {
+    const { state, due_at: dueAt } = row;
     const isLost = state === "failed" || state === "expired";
-    const tries = isLost ? 3 : Number(wasTried);
-    const failure = isLost ? { reason: "bad_address", detail: "400 Bad Request: chat not found" } : undefined;
+    const isUnclear = state === "held" && dueAt === undefined;
+    const wasTried = state !== "muted" && state !== "queued" && dueAt === undefined;
+    const attempts = isLost ? 3 : Number(wasTried);
+    const latencyMs = 40 + Math.floor(this.#random() * 400);
     if (this.#random() < 0.1) this.#digestId = this.#newId();
     this.written.deliveries += 1;
     const seq = this.#add("deliveries", {
+      ...row,
       id: this.#newId(),
       alert_seq: alertSeq,
-      destination,
-      channel,
-      recipient,
       route: "everything",
-      purpose: isResend ? "resend" : "alert",
-      state,
-      reason: failure ? `gave up after 6 tries: ${failure.detail}` : "",
+      reason: "",
       created_at: at,
-      due_at: dueAt,
-      finished_at: dueAt === undefined && state !== "held" ? at + latencyMs : null,
-      attempts: tries,
-      ambiguous: Number(state === "held" && dueAt === undefined),
-      last_detail: failure?.detail,
+      finished_at: dueAt === undefined && !isUnclear ? at + latencyMs : null,
+      attempts,
+      ambiguous: Number(isUnclear),
       progress: state === "sent" ? `{"refs":["${this.written.deliveries}"]}` : '{"refs":[]}',
       digest_id: state === "digested" ? this.#digestId : null,
       updates: "auto",
-      last_reason: failure?.reason,
+      ...(isLost && lost),
     });
-    if (isResend) this.#db.prepare("UPDATE deliveries SET resent_by = ? WHERE seq = ?").run(seq, seq - 1);
-    for (let attempt = 1; attempt <= tries; attempt += 1) {
-      this.#add("attempts", {
-        delivery_seq: seq,
-        at: at + attempt * 5,
-        duration_ms: latencyMs,
-        action: "send",
-        part: 1,
-        parts: 1,
-        outcome: isLost ? "rejected" : state === "held" ? "ambiguous" : "sent",
-        reason: failure?.reason,
-        detail: failure?.detail,
-      });
-    }
+    if (row.purpose === "resend")
+      this.#db.prepare("UPDATE deliveries SET resent_by = ? WHERE seq = ?").run(seq, seq - 1);
+    const outcome = isLost ? "rejected" : isUnclear ? "ambiguous" : "sent";
+    const attempt = { delivery_seq: seq, duration_ms: latencyMs, action: "send", part: 1, parts: 1, outcome };
+    for (let number = 1; number <= attempts; number += 1)
+      this.#add("attempts", { ...attempt, at: at + number * 5, ...(isLost && failure) });
   }
 
-  #keepThread(alertSeq: number, { destination }: SampleDelivery, alertKey: string, at: number): void {
-    const { recipient } = sampleDestinations[destination];
+  #keepThread(alertSeq: number, { destination, recipient }: SampleDelivery, alertKey: string, at: number): void {
     const ref = String(alertSeq);
     const first = {
       destination,
@@ -179,16 +145,9 @@ class RowWriter {
       first_at: at,
     };
     const known = this.#threads.get(`${destination} ${alertKey}`) ?? { ...first, count: 0 };
-    this.#threads.set(`${destination} ${alertKey}`, {
-      ...known,
-      last_ref: ref,
-      last_new_at: at,
-      last_at: at,
-      count: Number(known.count) + 1,
-      severity: "info",
-      status: "firing",
-      last_alert_seq: alertSeq,
-    });
+    const last = { last_ref: ref, last_alert_seq: alertSeq, last_new_at: at, last_at: at };
+    const count = Number(known.count) + 1;
+    this.#threads.set(`${destination} ${alertKey}`, { ...known, ...last, count, severity: "info", status: "firing" });
   }
 
   /** Writes rows that are known only at the end. */
@@ -212,20 +171,17 @@ class RowWriter {
     );
   }
 
-  /** Rows of one table have the same columns in the same order. */
+  /** @returns its position */
   #add(table: string, row: Row): number {
-    let statement = this.#inserting.get(table);
-    if (statement === undefined) {
-      const names = Object.keys(row);
-      const places = names.map(() => "?").join(", ");
-      statement = this.#db.prepare<unknown[]>(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${places})`);
-      this.#inserting.set(table, statement);
-    }
+    const names = Object.keys(row);
+    const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+    const statement = this.#inserting.get(sql) ?? this.#db.prepare<unknown[]>(sql);
+    this.#inserting.set(sql, statement);
     return Number(statement.run(...Object.values(row).map((value) => value ?? null)).lastInsertRowid);
   }
 }
 
-function decisionsOf(outcome: SampleAlert["outcome"], deliveries: SampleDelivery[]) {
+function decisionsOf(outcome: string, deliveries: SampleDelivery[]) {
   if (outcome === "repeat") return [];
   if (outcome === "dropped") return [{ route: "noise", result: "dropped", reason: "severity is info" }];
   const missed = { route: "criticals", result: "not_matched", reason: "severity is not critical" };
@@ -238,18 +194,14 @@ function decisionsOf(outcome: SampleAlert["outcome"], deliveries: SampleDelivery
   return [missed, ...sent];
 }
 
-function main([count = "1000000", option, folder]: string[]): void {
-  const alerts = Number(count);
-  if (!(alerts >= 1) || option !== "--keep" || folder === undefined) {
-    console.error("usage: npx tsx bench/stored-log.ts ALERTS --keep DIR");
-    process.exitCode = 2;
-    return;
-  }
+if (import.meta.filename === resolve(process.argv[1] ?? "")) {
+  const [, , alerts = "", option, folder] = process.argv;
+  if (!(Number(alerts) >= 1) || option !== "--keep" || folder === undefined)
+    throw new Error("usage: npx tsx bench/stored-log.ts ALERTS --keep DIR");
+  mkdirSync(folder, { recursive: true });
   const path = join(resolve(folder), "tocsin.db");
   if (existsSync(path)) throw new Error(`${path} is there already; name another folder`);
-  const { requests, deliveries } = writeStoredLog({ path, alerts });
+  const { deliveries } = writeStoredLog({ path, alerts: Number(alerts) });
   const seconds = (performance.now() / 1000).toFixed(0);
-  console.error(`${alerts} alerts in ${requests} requests, ${deliveries} deliveries, ${seconds} s`);
+  console.error(`${alerts} alerts, ${deliveries} deliveries, ${seconds} s`);
 }
-
-if (import.meta.filename === resolve(process.argv[1] ?? "")) main(process.argv.slice(2));

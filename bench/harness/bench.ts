@@ -1,9 +1,7 @@
-import type { Driver } from "./drive.ts";
-import { stealSince, stolenSoFar } from "./machine.ts";
-import { createFolder, removeFolder } from "./processes.ts";
-import { say } from "./progress.ts";
-import { type Spread, showSpread, spreadOf } from "./statistics.ts";
-import { within } from "./within.ts";
+import { watchSteal } from "./machine.ts";
+import { killAll } from "./processes.ts";
+import { cellsOf, type Report } from "./report.ts";
+import { spreadOf } from "./statistics.ts";
 
 export type Sample = Record<string, number>;
 
@@ -33,136 +31,97 @@ export interface Comparison {
   limit?: number;
 }
 
-export interface Row {
-  scenario: string;
-  title: string;
-  label: string;
-  unit: string;
-  aim: string;
-  subject: Spread;
-  /** Rounds in which Tocsin's run failed. They have no figures. */
-  failed: number;
-  /** `ratio`: Tocsin's figure divided by the other's, of the same round. */
-  beside: { name: string; spread: Spread; ratio: Spread }[];
-  /** The share of time in which the machine's host gave the processors to others. */
-  steal: number;
-}
-
 export interface Scenario {
   name: string;
   what: string;
   run(bench: Bench): Promise<void>;
 }
 
-export interface Checkout {
-  name: string;
-  folder: string;
-}
-
 export interface Bench {
   rounds: number;
   /** The measured, built checkouts, this one first. `name` is in the table. */
-  checkouts: [Checkout, ...Checkout[]];
-  driver: Driver;
-  /** The parent of data folders. */
-  root: string;
-  /** The folder for logs that are kept. Default: none is kept. */
-  cache?: string;
+  checkouts: { name: string; folder: string }[];
   /** A program that does only the least that a durable relay must do. Default: none is measured. */
   floor?: string;
   compare(comparison: Comparison): Promise<void>;
 }
 
-export interface Remark {
-  /** A later run of this scenario replaces its rows and remarks. */
-  scenario: string;
-  text: string;
+/** Prints progress with the time since the start of the command (`3:07`). */
+export function say(text: string): void {
+  const seconds = Math.floor(performance.now() / 1000);
+  console.error(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} ${text}`);
 }
 
-export interface Report {
-  rows: Row[];
-  notes: Remark[];
-  /** Faults of Tocsin: alerts that were lost, doubled or answered wrongly. */
-  errors: Remark[];
-  failures: Remark[];
-}
-
-/** Runs with a new folder on the disk, which is removed afterwards. */
-export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: string) => Promise<T>): Promise<T> {
-  const folder = createFolder(root);
+/** After the time, or a failure, all processes are killed, so each wait ends with an error. @throws that error */
+async function within<T>(seconds: number, run: () => Promise<T>): Promise<T> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    killAll();
+  }, 1000 * seconds);
   try {
-    return await run(folder);
+    return await run();
+  } catch (error) {
+    killAll();
+    throw isLate ? new Error(`not done in ${seconds} s`) : error;
   } finally {
-    removeFolder(folder);
+    clearTimeout(timer);
+  }
+}
+
+/** A failure is named in the report. */
+export async function runScenario(report: Report, { name, run }: Scenario, bench: Omit<Bench, "compare">) {
+  const compare = (comparison: Comparison) => compareIn(report, name, { rounds: bench.rounds, ...comparison });
+  try {
+    // Each run in a scenario has its own limit too.
+    await within(1_200, () => run({ ...bench, compare }));
+  } catch (error) {
+    tellFailure(report, name, name, error);
   }
 }
 
 /** Runs the contenders in turn, so a slower machine slows all. A failed run is named in the report. */
-export async function compare(
-  report: Report,
-  scenario: string,
-  comparison: Comparison & { rounds: number },
-): Promise<void> {
-  const { title, contenders, figures, rounds, limit = 120 } = comparison;
-  const samples = contenders.map((): (Sample | undefined)[] => []);
-  const seconds = contenders.map(() => 0);
-  const before = stolenSoFar();
+async function compareIn(report: Report, scenario: string, comparison: Comparison & { rounds: number }): Promise<void> {
+  const { title, contenders, figures, rounds, limit = 120, note } = comparison;
+  const results = contenders.map((contender) => ({ ...contender, samples: new Array<Sample>(rounds).fill({}) }));
+  const [subject, ...others] = results;
+  let failed = 0;
+  const stealSoFar = watchSteal();
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, { name, run }] of contenders.entries()) {
-      const where = `${title}, ${name}, round ${round + 1}`;
-      const startedAt = performance.now();
+    for (const result of results) {
+      const where = `${title}, ${result.name}, round ${round + 1}`;
       try {
-        const sample = await within(limit, run);
-        (samples[index] ?? [])[round] = sample;
-        judge(report, scenario, where, sample, index === 0);
+        const sample = await within(limit, result.run);
+        result.samples[round] = sample;
+        judge(report, scenario, where, sample, result === subject);
       } catch (error) {
+        if (result === subject) failed += 1;
         tellFailure(report, scenario, where, error);
       }
-      seconds[index] = (seconds[index] ?? 0) + (performance.now() - startedAt) / 1000;
     }
   }
-  const steal = stealSince(before);
-  say(`  ${title}: ${contenders.map(({ name }, index) => `${name} ${seconds[index]?.toFixed(1)} s`).join(", ")}`);
-  const [subject = [], ...others] = samples;
-  const failed = rounds - Object.keys(subject).length;
+  const steal = stealSoFar();
   for (const { of, label, unit = "", aim = "" } of figures) {
-    const figureOf = (each: (Sample | undefined)[], round: number) => each[round]?.[of] ?? Number.NaN;
-    const figure = (each: (Sample | undefined)[]) =>
-      Array.from({ length: rounds }, (_, round) => figureOf(each, round));
-    if (failed < rounds && !figure(subject).some(Number.isFinite)) continue;
-    const beside = others.flatMap((each, index) => {
-      if (!figure(each).some(Number.isFinite)) return [];
-      const ratios = figure(subject).map((value, round) => value / figureOf(each, round));
-      return [{ name: contenders[index + 1]?.name ?? "", spread: spreadOf(figure(each)), ratio: spreadOf(ratios) }];
+    const valuesOf = (samples: Sample[] = []) => samples.map((sample) => sample[of] ?? Number.NaN);
+    const own = valuesOf(subject?.samples);
+    if (failed < rounds && !own.some(Number.isFinite)) continue;
+    const beside = others.flatMap(({ name, samples }) => {
+      const values = valuesOf(samples);
+      if (!values.some(Number.isFinite)) return [];
+      const ratios = own.map((value, round) => value / (values[round] ?? Number.NaN));
+      return [{ name, spread: spreadOf(values), ratio: spreadOf(ratios) }];
     });
-    const row = {
-      scenario,
-      title,
-      label,
-      unit,
-      aim,
-      subject: spreadOf(figure(subject)),
-      failed,
-      beside,
-      steal,
-    };
+    const row = { scenario, title, label, unit, aim, subject: spreadOf(own), failed, beside, steal };
     report.rows.push(row);
-    say(`    ${describe(row)}`);
+    say(`  ${cellsOf(row).join(" | ")}`);
   }
-  if (comparison.note !== undefined) report.notes.push({ scenario, text: `${title}: ${comparison.note}` });
+  if (note !== undefined) report.notes.push({ scenario, text: `${title}: ${note}` });
 }
 
-export function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
+function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
   const [why = ""] = (error as Error).message.split("\n");
   failures.push({ scenario, text: `${where}: ${why}` });
   say(`  FAILED: ${where}: ${(error as Error).stack}`);
-}
-
-function describe({ title, label, unit, subject, beside }: Row): string {
-  const peers = beside.map(
-    ({ name, spread, ratio }) => ` | ${name} ${showSpread(spread, unit)} | ratio ${showSpread(ratio)}`,
-  );
-  return `${title}, ${label}: ${showSpread(subject, unit)}${peers.join("")}`;
 }
 
 const faults = { missing: "lost", doubled: "doubled", unexpected: "answered with neither 202 nor 503" };

@@ -10,87 +10,57 @@ export interface Target {
   statements?: string;
 }
 
-const serialLength = 12;
+const digits = 12;
 const marker = "bench-";
-const placeholder = `${marker}${"0".repeat(serialLength)}`;
-const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
-const note = "n".repeat(960);
+const placeholder = marker + "0".repeat(digits);
+const shared = { metric: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", severity: "warning" };
+const values = { value: "4912345.67", previousValue: "5100000.00", threshold: "5000000", note: "n".repeat(960) };
 
-/** An alert of about 1.5 KB, as an alerting service may send it. Each has its own key. */
-function tocsinAlert(): unknown {
-  return {
-    eventId: `${process.pid}-${placeholder}`,
+/** An alert of about 1.5 KB, as an alerting service may send it, and the same facts in Alertmanager's form. */
+const bodies: Record<Dialect, unknown> = {
+  tocsin: {
+    ...shared,
+    ...values,
+    eventId: placeholder,
     fingerprint: placeholder,
     title: `TVL of USDC fell ${placeholder}`,
-    metric,
     chainId: "eth",
     token: { symbol: "USDC", address: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" },
     condition: "below",
-    value: "4912345.67",
-    previousValue: "5100000.00",
-    threshold: "5000000",
-    severity: "warning",
     status: "firing",
     timestamp: "2026-11-20T12:00:00Z",
     link: "https://example.com/metrics/1",
-    note,
-  };
-}
-
-/** The same facts in Alertmanager's form. */
-function alertmanagerAlert(): unknown {
-  return {
-    labels: { alertname: "TVL", alert: placeholder, metric, chain: "eth", token: "USDC", severity: "warning" },
-    annotations: {
-      summary: `TVL of USDC fell ${placeholder}`,
-      value: "4912345.67",
-      previousValue: "5100000.00",
-      threshold: "5000000",
-      note,
+  },
+  alertmanager: [
+    {
+      labels: { ...shared, alertname: "TVL", alert: placeholder, chain: "eth", token: "USDC" },
+      annotations: { ...values, summary: `TVL of USDC fell ${placeholder}` },
+      generatorURL: "https://example.com/metrics/1",
     },
-    generatorURL: "https://example.com/metrics/1",
-  };
-}
+  ],
+};
 
-export interface Request {
-  bytes: Buffer;
-  /** Writes the next serial number into the bytes. A new body would cost as much as the server's work. */
-  stamp(serial: number): void;
-}
+export const bodyFor = ({ dialect }: Target) => JSON.stringify(bodies[dialect]);
 
-export function createRequest({ url, dialect }: Target, keepAlive: boolean): Request {
-  const { host, pathname } = new URL(url);
-  const body = JSON.stringify(dialect === "tocsin" ? tocsinAlert() : [alertmanagerAlert()]);
-  const bytes = Buffer.from(
+/** `stamp` writes the next serial number into the bytes. A new body would cost as much as the server's work. */
+export function createRequest(target: Target) {
+  const { host, pathname } = new URL(target.url);
+  const body = bodyFor(target);
+  const text =
     `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
-      `Connection: ${keepAlive ? "keep-alive" : "close"}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  const places: number[] = [];
-  for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at + 1)) {
-    places.push(at + marker.length);
-  }
-  return {
-    bytes,
-    stamp(serial) {
-      const digits = String(serial).padStart(serialLength, "0");
-      for (const place of places) bytes.write(digits, place, "latin1");
-    },
+    `Content-Length: ${body.length}\r\n\r\n${body}`;
+  const bytes = Buffer.from(text);
+  const places = [...text.matchAll(new RegExp(placeholder, "g"))].map(({ index }) => index + marker.length);
+  const stamp = (serial: number) => {
+    for (const place of places) bytes.write(String(serial).padStart(digits, "0"), place, "latin1");
   };
+  return { bytes, stamp };
 }
 
-/** The serial numbers that a request names, with repeats. */
-export function serialsIn(request: Buffer): number[] {
-  const serials: number[] = [];
-  for (let at = request.indexOf(marker); at >= 0; at = request.indexOf(marker, at + 1)) {
-    const serial = Number(request.toString("latin1", at + marker.length, at + marker.length + serialLength));
-    if (Number.isInteger(serial)) serials.push(serial);
+/** The serial numbers of the alerts in a message or a body, with repeats. */
+export function* serialsIn(text: Buffer): Generator<number> {
+  for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, at + 1)) {
+    const serial = Number(text.toString("latin1", at + marker.length, at + marker.length + digits));
+    if (Number.isInteger(serial)) yield serial;
   }
-  return serials;
-}
-
-/** The serial number of the first alert in a message. -1 without any. */
-export function serialIn(message: Buffer): number {
-  const at = message.indexOf(marker);
-  if (at < 0) return -1;
-  return Number(message.toString("latin1", at + marker.length, at + marker.length + serialLength));
 }

@@ -1,94 +1,76 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { serialIn } from "./requests.ts";
+import { createServer, type Socket } from "node:net";
+import { listen } from "../../workshop/stand-in.ts";
+import { serialsIn } from "./requests.ts";
 
 export type StandInKind = "webhook" | "telegram" | "mail";
 
-/** Receives messages as cheaply as possible: raw sockets, 10 µs a message. `workshop` has the strict stand-ins. */
-interface StandIn {
-  server: Server;
-  sockets: Set<Socket>;
-  messages: number;
-}
+type Arrived = (message: Buffer) => void;
 
-let standIn: StandIn | undefined;
 let onArrival: (serial: number, at: number) => void = () => {};
 
-/** Opens the one stand-in, and closes the last. Returns its port. */
-export async function openStandIn(kind: StandInKind): Promise<number> {
-  await closeStandIn();
-  const opened: StandIn = {
-    server: createServer((socket) => {
-      opened.sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => opened.sockets.delete(socket));
-      if (kind === "mail") takeMails(socket, arrived);
-      else takeRequests(socket, arrived, opened);
-    }),
-    sockets: new Set(),
-    messages: 0,
-  };
-  const arrived = (message: Buffer) => {
-    const at = performance.now();
-    opened.messages += 1;
-    const serial = serialIn(message);
-    if (serial >= 0) onArrival(serial, at);
-  };
-  opened.server.listen(0, "127.0.0.1");
-  await once(opened.server, "listening");
-  standIn = opened;
-  return (opened.server.address() as AddressInfo).port;
-}
-
-export async function closeStandIn(): Promise<void> {
-  const closing = standIn;
-  standIn = undefined;
-  if (closing === undefined) return;
-  for (const socket of closing.sockets) socket.destroy();
-  closing.server.close();
-  await once(closing.server, "close");
-}
-
 /** Calls back for each message that names an alert, with the time (`performance.now()`) of its last byte. */
-export function listen(listener: (serial: number, at: number) => void): void {
+export function hearArrivals(listener: typeof onArrival): void {
   onArrival = listener;
 }
 
-function takeRequests(socket: Socket, arrived: (message: Buffer) => void, standIn: StandIn): void {
+/** Receives messages as cheaply as possible: raw sockets, 10 µs a message. `workshop` has the strict stand-ins. */
+export async function openStandIn(kind: StandInKind): Promise<{ port: number; close(): void }> {
+  const sockets = new Set<Socket>();
+  const arrived: Arrived = (message) => {
+    const at = performance.now();
+    const { value: serial } = serialsIn(message).next();
+    if (serial !== undefined) onArrival(serial, at);
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => sockets.delete(socket));
+    takeParts(socket, kind === "mail" ? createMailReader(socket, arrived) : createRequestReader(socket, arrived));
+  });
+  const { port } = await listen(server);
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { port, close };
+}
+
+/** @param take takes the first part, and returns its bytes. 0: it is not complete */
+export function takeParts(socket: Socket, take: (buffered: Buffer) => number): void {
   let buffered = Buffer.alloc(0);
   socket.on("data", (chunk) => {
     buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
-    for (;;) {
-      const end = buffered.indexOf("\r\n\r\n");
-      if (end < 0) return;
-      const head = buffered.toString("latin1", 0, end);
-      if (/^transfer-encoding:/im.test(head)) throw new Error("the stand-in takes no bodies in chunks");
-      const whole = end + 4 + Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
-      if (buffered.length < whole) return;
-      const body = buffered.subarray(end + 4, whole);
-      buffered = buffered.subarray(whole);
-      if (!/^\S+ \/bot[^/]+\/get/.test(head)) arrived(body);
-      // A bot waits for its updates. After an immediate answer it would ask again at once.
-      if (head.includes("/getUpdates")) setTimeout(answer, 5_000, socket, head, standIn);
-      else answer(socket, head, standIn);
-    }
+    for (let taken = take(buffered); taken > 0; taken = take(buffered)) buffered = buffered.subarray(taken);
   });
 }
 
-const botAnswers = {
-  getMe: { id: 7, is_bot: true, first_name: "Bench", username: "bench_bot" },
-  getUpdates: [],
-  getChat: { id: -1001, type: "supergroup", title: "Bench" },
+const createRequestReader = (socket: Socket, arrived: Arrived) => (buffered: Buffer) => {
+  const end = buffered.indexOf("\r\n\r\n");
+  if (end < 0) return 0;
+  const head = buffered.toString("latin1", 0, end);
+  if (/^transfer-encoding:/im.test(head)) throw new Error("the stand-in takes no bodies in chunks");
+  const whole = end + 4 + Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+  if (buffered.length < whole) return 0;
+  const method = /^\S+ \/bot[^/]+\/(\w+)/.exec(head)?.[1];
+  if (!method?.startsWith("get")) arrived(buffered.subarray(end + 4, whole));
+  // A bot waits for its updates. After an immediate answer it would ask again at once.
+  if (method === "getUpdates") setTimeout(answer, 5_000, socket, head, method);
+  else answer(socket, head, method);
+  return whole;
 };
 
-function answer(socket: Socket, head: string, { messages }: StandIn): void {
-  const method = /^\S+ \/bot[^/]+\/(\w+)/.exec(head)?.[1];
-  const result = botAnswers[method as keyof typeof botAnswers] ?? {
-    message_id: messages,
-    date: 1_795_000_000,
-    chat: botAnswers.getChat,
-  };
+const chat = { id: -1001, type: "supergroup", title: "Bench" };
+const botAnswers = new Map<string, unknown>([
+  ["getMe", { id: 7, is_bot: true, first_name: "Bench", username: "bench_bot" }],
+  ["getUpdates", []],
+  ["getChat", chat],
+]);
+let lastMessage = 0;
+
+function answer(socket: Socket, head: string, method?: string): void {
+  lastMessage += 1;
+  const result = botAnswers.get(method ?? "") ?? { message_id: lastMessage, date: 1_795_000_000, chat };
   const text = method === undefined ? "{}" : JSON.stringify({ ok: true, result });
   socket.write(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
@@ -96,30 +78,25 @@ function answer(socket: Socket, head: string, { messages }: StandIn): void {
   if (/^connection: *close/im.test(head)) socket.end();
 }
 
-function takeMails(socket: Socket, arrived: (message: Buffer) => void): void {
-  let buffered = Buffer.alloc(0);
-  let inData = false;
+const mailAnswers = new Map([
+  ["EHLO", "250-bench\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 10000000\r\n"],
+  ["DATA", "354 go on\r\n"],
+  ["QUIT", "221 bye\r\n"],
+]);
+
+function createMailReader(socket: Socket, arrived: Arrived) {
+  let verb = "";
   socket.write("220 bench ESMTP\r\n");
-  socket.on("data", (chunk) => {
-    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
-    for (;;) {
-      const stop = inData ? "\r\n.\r\n" : "\r\n";
-      const end = buffered.indexOf(stop);
-      if (end < 0) return;
-      const part = buffered.subarray(0, end);
-      buffered = buffered.subarray(end + stop.length);
-      if (inData) {
-        inData = false;
-        arrived(part);
-        socket.write("250 taken\r\n");
-        continue;
-      }
-      const verb = part.toString("latin1", 0, 4).toUpperCase();
-      inData = verb === "DATA";
-      if (verb === "EHLO") socket.write("250-bench\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 10000000\r\n");
-      else if (inData) socket.write("354 go on\r\n");
-      else if (verb === "QUIT") socket.end("221 bye\r\n");
-      else socket.write("250 ok\r\n");
-    }
-  });
+  return (buffered: Buffer) => {
+    const stop = verb === "DATA" ? "\r\n.\r\n" : "\r\n";
+    const end = buffered.indexOf(stop);
+    if (end < 0) return 0;
+    if (verb === "DATA") {
+      verb = "";
+      arrived(buffered.subarray(0, end));
+    } else verb = buffered.toString("latin1", 0, 4).toUpperCase();
+    socket.write(mailAnswers.get(verb) ?? "250 ok\r\n");
+    if (verb === "QUIT") socket.end();
+    return end + stop.length;
+  };
 }

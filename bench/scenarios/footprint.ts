@@ -1,42 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bench, type Contender, inFolder, type Scenario } from "../harness/bench.ts";
-import { memoryOf } from "../harness/processes.ts";
-import { lookUp } from "../harness/stored.ts";
-import { hasAlertmanager, launchAlertmanager } from "../servers/alertmanager.ts";
-import { alertmanagers, type Measure, tocsins } from "../servers/contenders.ts";
-import { type BenchedServer, launchBareNode } from "../servers/server.ts";
-import { allRouted, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
+import type { Contender, Scenario } from "../harness/bench.ts";
+import { firstAccepted, sendAlerts } from "../harness/loads.ts";
+import { inFolder, memoryOf } from "../harness/processes.ts";
+import { alertmanagers, bareNode } from "../servers/peers.ts";
+import { contend, type Measure, type Server } from "../servers/server.ts";
+import { allRouted, lookUp, tocsins } from "../servers/tocsin.ts";
 
 /** The start on an existing log, as after an upgrade. */
 export const startUp: Scenario = {
   name: "start",
   what: "from the start of the process to the first 202, and the memory of one that waits",
   run(bench) {
-    const contenders: Contender[] = [
-      ...bench.checkouts.map(({ name, folder: checkout }) => ({
-        name,
-        run: () =>
-          inFolder(bench, async (folder) => {
-            const options = { place: "server", checkout, folder, config: digestConfig } as const;
-            const before = await startTocsin(options);
-            await before.stop();
-            return timeStart(bench, () => launchTocsin(options));
-          }),
-      })),
-      { name: "bare Node", run: () => timeStart(bench, launchBareNode) },
-    ];
-    if (hasAlertmanager) {
-      const run = () =>
-        inFolder(bench, (folder) => {
-          const receiver = { kind: "webhook", port: 9 } as const;
-          return timeStart(bench, () => launchAlertmanager({ place: "server", folder, receiver, isGrouped: true }));
-        });
-      contenders.push({ name: "Alertmanager", run });
-    }
+    const own = tocsins(bench, undefined, { isCounted: false });
+    const others = [bareNode, ...alertmanagers("webhook", true)];
     return bench.compare({
       title: "start",
       rounds: Math.max(5, bench.rounds),
-      contenders,
+      contenders: [...own, ...others].map((server) => timeStart(server, own.includes(server))),
       figures: [
         { of: "took", label: "to the first 202", unit: "ms", aim: "≤ 250 ms" },
         { of: "memory", label: "idle memory", unit: "MB", aim: "≤ 90 MB" },
@@ -45,17 +25,28 @@ export const startUp: Scenario = {
   },
 };
 
-async function timeStart(bench: Bench, launch: () => Promise<BenchedServer>) {
-  const startedAt = performance.timeOrigin + performance.now();
-  const server = await launch();
-  try {
-    const took = (await bench.driver.call("firstAccepted", server)).at - startedAt;
-    await sleep(2_000);
-    return { took, memory: memoryOf(server.target.pid).now };
-  } finally {
-    await server.stop();
-  }
-}
+const timeStart = ({ name, launch }: Server, hasLog: boolean): Contender => ({
+  name,
+  run: () =>
+    inFolder(async (folder) => {
+      // Nobody receives messages there.
+      const at = { folder, port: 9 };
+      if (hasLog) {
+        const before = await launch("server", at);
+        await before.ready();
+        await before.stop();
+      }
+      const startedAt = performance.now();
+      const { target, stop } = await launch("server", at);
+      try {
+        const took = (await firstAccepted(target)) - startedAt;
+        await sleep(2_000);
+        return { took, memory: memoryOf(target.pid).now };
+      } finally {
+        await stop();
+      }
+    }),
+});
 
 /** Memory per alert shows only after many alerts. Alertmanager holds all of them. */
 export const memory: Scenario = {
@@ -64,23 +55,20 @@ export const memory: Scenario = {
   run(bench) {
     const alerts = 100_000;
     const measure: Measure = async (server, { folder }) => {
-      const { serials, ...sent } = await bench.driver.call("sendAlerts", { target: server.target, alerts });
-      const { dialect, pid } = server.target;
-      const isTocsin = dialect === "tocsin";
+      const sent = await sendAlerts(server.target, alerts);
+      const isTocsin = server.target.dialect === "tocsin";
       if (isTocsin) await allRouted(server);
       await sleep(3_000);
-      const { now, most } = memoryOf(pid);
-      return { ...sent, ...(isTocsin && lookUp(folder, serials)), now, most };
+      return { ...sent, ...(isTocsin && lookUp(folder, sent.accepted)), ...memoryOf(server.target.pid) };
     };
-    const contenders = [
-      ...tocsins(bench, { kind: "telegram" }, measure),
-      ...alertmanagers(bench, { kind: "webhook", isGrouped: true }, measure),
-    ];
     return bench.compare({
       title: `after ${alerts.toLocaleString("en")} alerts`,
       rounds: Math.min(2, bench.rounds),
       limit: 240,
-      contenders,
+      contenders: [
+        ...contend(tocsins(bench), "telegram", "server", measure),
+        ...contend(alertmanagers("webhook", true), "webhook", "server", measure),
+      ],
       figures: [
         { of: "now", label: "memory", unit: "MB", aim: "≤ 200 MB" },
         { of: "most", label: "memory at most", unit: "MB" },

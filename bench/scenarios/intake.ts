@@ -1,65 +1,70 @@
-import { type Bench, type Contender, inFolder, type Scenario } from "../harness/bench.ts";
+import type { Bench, Scenario } from "../harness/bench.ts";
+import { flood } from "../harness/loads.ts";
 import { syncCost } from "../harness/machine.ts";
-import { canPin, type Place } from "../harness/processes.ts";
-import { lookUp } from "../harness/stored.ts";
-import { alertmanagers, tocsins, withServer } from "../servers/contenders.ts";
-import { type BenchedServer, startHono } from "../servers/server.ts";
-import { readStatus } from "../servers/tocsin.ts";
-
-interface Shape {
-  connections: number;
-  keepAlive?: boolean;
-  aims?: Partial<Record<Place, string>>;
-}
-
-const shapes: Shape[] = [
-  { connections: 1 },
-  {
-    connections: 64,
-    aims: { server: "ratio to Hono ≥ 0.60", anywhere: "ratio to Hono ≥ 0.75" },
-  },
-  { connections: 64, keepAlive: false },
-];
+import { inFolder } from "../harness/processes.ts";
+import { alertmanagers, hono } from "../servers/peers.ts";
+import { contend, type Measure } from "../servers/server.ts";
+import { countUnrouted, lookUp, tocsins } from "../servers/tocsin.ts";
 
 /** Only accepting, as senders see it. The alerts that are not routed at the end of the load are shown too. */
 export const intake: Scenario = {
   name: "intake",
   what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",
   async run(bench) {
-    for (const place of canPin ? (["server", "anywhere"] as const) : (["anywhere"] as const)) {
-      for (const shape of shapes) await measure(bench, place, shape);
+    for (const place of places) {
+      for (const connections of [1, 64]) await measure(bench, place, connections);
     }
   },
 };
 
-async function measure(bench: Bench, place: Place, { connections, keepAlive = true, aims }: Shape) {
-  const load = { connections, keepAlive, warmUpMs: 700, ms: 1_000 };
-  const isLone = connections === 1 && keepAlive;
-  const floodOf = async ({ target }: BenchedServer) => {
-    const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });
-    return sample;
+const places = ["server", "anywhere"] as const;
+const cores = { server: "one core", anywhere: "two cores" };
+const ratioAims = { server: "ratio to Hono ≥ 0.60", anywhere: "ratio to Hono ≥ 0.75" };
+
+function measure(bench: Bench, place: "server" | "anywhere", connections: number): Promise<void> {
+  const isLone = connections === 1;
+  const floodOf: Measure = async (server, { folder }) => {
+    const sample = await flood({ targets: [server.target], connections, warmUpMs: 700, ms: 1_000 });
+    // Only Tocsin counts its statements, and has alerts to look up.
+    if (server.target.statements === undefined) return sample;
+    return { ...sample, ...lookUp(folder, sample.accepted), unrouted: await countUnrouted(server) };
   };
-  const contenders: Contender[] = [
-    ...tocsins(bench, { kind: "telegram", place }, async (server, { folder }) => {
-      const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
-      const { queue } = await readStatus(server);
-      return { ...sample, ...lookUp(folder, serials), unrouted: queue.unrouted };
-    }),
-    { name: "Hono", run: withServer(bench, "webhook", () => startHono(place), floodOf) },
-    ...(keepAlive ? alertmanagers(bench, { kind: "webhook", place, isGrouped: true }, floodOf) : []),
-  ];
-  if (isLone) contenders.push({ name: "a sync alone", run: () => inFolder(bench, async (folder) => syncCost(folder)) });
-  const cores = place === "server" ? "one core" : "two cores";
-  const kept = keepAlive ? "kept" : "new";
-  await bench.compare({
-    title: `accept, ${cores}, ${connections} ${kept} connection${connections === 1 ? "" : "s"}`,
-    contenders,
+  const sync = { name: "a sync alone", run: () => inFolder(async (folder) => syncCost(folder)) };
+  return bench.compare({
+    title: `accept, ${cores[place]}, ${connections} kept connection${isLone ? "" : "s"}`,
+    contenders: [
+      ...contend(tocsins(bench), "telegram", place, floodOf),
+      ...contend([hono, ...alertmanagers("webhook", true)], "webhook", place, floodOf),
+      ...(isLone ? [sync] : []),
+    ],
     figures: [
-      { of: "rate", label: "alerts/s", aim: aims?.[place] },
+      { of: "rate", label: "alerts/s", aim: isLone ? undefined : ratioAims[place] },
       { of: "cpu", label: "CPU an alert", unit: "µs" },
       ...(isLone ? [{ of: "p50", label: "wait p50", unit: "ms", aim: "≤ 0.45 ms" }] : []),
-      { of: "p99", label: "wait p99", unit: "ms", aim: isLone ? "≤ 3 ms" : aims && "≤ 12 ms" },
+      { of: "p99", label: "wait p99", unit: "ms", aim: isLone ? "≤ 3 ms" : "≤ 12 ms" },
       { of: "unrouted", label: "not yet routed at the end" },
     ],
   });
 }
+
+/** The rate of routing under an endless flood. The load waits when more than a second's alerts are unrouted. */
+export const routing: Scenario = {
+  name: "routing",
+  what: "alerts accepted and routed without end, so that the backlog does not grow",
+  async run(bench) {
+    for (const place of places) {
+      const measure: Measure = (server) => {
+        const backlog = { window: 5_000, countUnrouted: () => countUnrouted(server) };
+        return flood({ targets: [server.target], connections: 64, warmUpMs: 2_000, ms: 3_000, ...backlog });
+      };
+      await bench.compare({
+        title: `accept and route without end, ${cores[place]}`,
+        contenders: contend(tocsins(bench), "telegram", place, measure),
+        figures: [
+          { of: "rate", label: "alerts/s", aim: place === "server" ? "≥ 5,000" : undefined },
+          { of: "cpu", label: "CPU an alert", unit: "µs" },
+        ],
+      });
+    }
+  },
+};

@@ -3,12 +3,11 @@
  * throughput, by its manual.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { Logger, run } from "graphile-worker";
 import { Agent, request } from "undici";
 
-const { DATABASE_URL: connectionString = "", SINKS = "" } = process.env;
-const sinks = SINKS.split(",");
+const { DATABASE_URL: connectionString = "", SINK: sink = "", PORT } = process.env;
 const concurrency = 24;
 const agent = new Agent({ connections: concurrency, pipelining: 1 });
 
@@ -26,8 +25,7 @@ const runner = await run({
   logger: new Logger(() => () => {}),
   noHandleSignals: true,
   taskList: {
-    async relay(payload) {
-      const { sink, alert } = payload as { sink: string; alert: unknown };
+    async relay(alert) {
       const { statusCode, body } = await request(sink, {
         dispatcher: agent,
         method: "POST",
@@ -40,27 +38,13 @@ const runner = await run({
   },
 });
 
-let next = 0;
-const server = createServer((incoming, answer) => {
-  const chunks: Buffer[] = [];
-  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-  incoming.on("end", async () => {
-    try {
-      const alert: unknown = JSON.parse(Buffer.concat(chunks).toString());
-      next += 1;
-      const job = await runner.addJob("relay", { sink: sinks[next % sinks.length], alert });
-      const text = JSON.stringify({ data: { id: job.id, duplicate: false } });
-      answer.writeHead(202, { "content-type": "application/json", "content-length": text.length }).end(text);
-    } catch (error) {
-      answer.writeHead(503).end(String(error));
-    }
-  });
+const server = createServer(async (incoming, answer) => {
+  try {
+    const job = await runner.addJob("relay", await json(incoming));
+    const text = JSON.stringify({ data: { id: job.id, duplicate: false } });
+    answer.writeHead(202, { "content-type": "application/json", "content-length": text.length }).end(text);
+  } catch (error) {
+    answer.writeHead(503).end(String(error));
+  }
 });
-server.listen(0, "127.0.0.1", () => {
-  console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }));
-});
-process.once("SIGTERM", () => {
-  server.closeAllConnections();
-  server.close();
-  void runner.stop().finally(() => process.exit());
-});
+server.listen(Number(PORT), "127.0.0.1", () => console.log("ready"));

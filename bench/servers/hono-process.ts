@@ -7,4 +7,5 @@ app.post("/hooks/:secret", async (context) => {
   const body: unknown = await context.req.json();
   return context.json({ data: { id: "00000000-0000-7000-8000-000000000000", duplicate: body === undefined } }, 202);
 });
-serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) => console.log(JSON.stringify({ port })));
+const port = Number(process.env.PORT);
+serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => console.log("ready"));

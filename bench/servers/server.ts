@@ -1,77 +1,108 @@
-import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { endChild } from "../../workshop/children.ts";
 import { freePort } from "../../workshop/stand-in.ts";
-import { end, firstLine, type Place, start } from "../harness/processes.ts";
+import type { Contender, Sample } from "../harness/bench.ts";
+import { inFolder, type Place, start } from "../harness/processes.ts";
 import type { Dialect, Target } from "../harness/requests.ts";
+import { openStandIn, type StandInKind } from "../harness/stand-ins.ts";
 
 export interface BenchedServer {
   target: Target;
-  process: ChildProcess;
   /** Without a trailing slash. */
   origin: string;
-  stop(): Promise<void>;
+  /** Resolves when it answers. */
+  ready(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
-/** @param hook the path for alerts below the origin */
-export function serverOf(
-  child: ChildProcess,
-  origin: string,
-  hook: string,
-  { dialect = "tocsin", statements }: { dialect?: Dialect; statements?: string } = {},
-): BenchedServer {
+export interface Surroundings {
+  folder: string;
+  /** The port of the stand-in. */
+  port: number;
+}
+
+/** A program that is measured. */
+export interface Server {
+  name: string;
+  /** Does not wait until the server answers. */
+  launch(place: Place, at: Surroundings): Promise<BenchedServer>;
+}
+
+interface LaunchOptions {
+  place: Place;
+  /** It listens on the port of this machine that is here and in `PORT`. */
+  command: (port: number) => string[];
+  env?: Record<string, string>;
+  /** The path for alerts below the origin. */
+  hook: string;
+  dialect?: Dialect;
+  /** Where the number of its statements is written. Default: they are not counted. */
+  countsIn?: string;
+  /** Where it answers 200 when it is ready. Default: it writes a line then. */
+  readyPath?: string;
+}
+
+const counter = fileURLToPath(new URL("../harness/count-statements.cjs", import.meta.url));
+
+export async function launch(options: LaunchOptions): Promise<BenchedServer> {
+  const { place, command, env, hook, dialect = "tocsin", countsIn, readyPath } = options;
+  const port = await freePort();
+  const statements = countsIn && join(countsIn, "statements");
+  const counting = statements && { NODE_OPTIONS: `--require ${counter}`, STATEMENTS: statements };
+  const child = start(command(port), place, { PORT: String(port), ...counting, ...env });
+  const [origin, pid] = [`http://127.0.0.1:${port}`, child.pid ?? 0];
   return {
     origin,
-    target: { url: origin + hook, dialect, pid: child.pid ?? 0, statements },
-    process: child,
-    stop: () => end(child),
+    target: { url: origin + hook, dialect, pid, statements },
+    async ready() {
+      if (readyPath !== undefined) await answers(`${origin}${readyPath}`, pid);
+      // It writes, or has ended.
+      else await once(child.stdout, "readable");
+      child.stdout.resume();
+    },
+    stop: () => endChild(child, [["SIGKILL", 15_000]]),
   };
 }
 
-/** @param folder where the number of statements is written */
-export function countingStatements(folder: string): { env: Record<string, string>; statements: string } {
-  const statements = join(folder, "statements");
-  const counter = fileURLToPath(new URL("../harness/count-statements.cjs", import.meta.url));
-  return { statements, env: { NODE_OPTIONS: `--require ${counter}`, STATEMENTS: statements } };
+/** @throws when the process has ended */
+async function answers(url: string, pid: number): Promise<void> {
+  while (!(await fetch(url).catch(() => undefined))?.ok) {
+    process.kill(pid, 0);
+    await sleep(10);
+  }
 }
 
-/** The program writes its port as the first line. */
-async function startOwn(file: URL, place: Place, env?: Record<string, string>): Promise<BenchedServer> {
-  const child = start([process.execPath, "--import", "tsx", fileURLToPath(file)], { place, env });
-  const { port } = JSON.parse(await firstLine(child)) as { port: number };
-  return serverOf(child, `http://127.0.0.1:${port}`, "/hooks/bench");
-}
-
-/** The bare server, see `hono-process.ts`. */
-export const startHono = (place: Place) => startOwn(new URL("hono-process.ts", import.meta.url), place);
-
-/** See `graphile-worker-process.ts`. The first process creates the schema. */
-export const startGraphileWorker = (place: Place, databaseUrl: string, sinks: string[]) =>
-  startOwn(new URL("graphile-worker-process.ts", import.meta.url), place, {
-    DATABASE_URL: databaseUrl,
-    SINKS: sinks.join(","),
+/** Runs with new servers that are ready, a folder and a stand-in. All are removed afterwards. */
+export function withServers<T>(
+  kind: StandInKind,
+  launchAll: (at: Surroundings) => Promise<BenchedServer>[],
+  measure: (servers: BenchedServer[], at: Surroundings) => Promise<T>,
+): Promise<Awaited<T>> {
+  return inFolder(async (folder) => {
+    const { port, close } = await openStandIn(kind);
+    const servers: BenchedServer[] = [];
+    try {
+      for (const launching of launchAll({ folder, port })) servers.push(await launching);
+      for (const server of servers) await server.ready();
+      return await measure(servers, { folder, port });
+    } finally {
+      await Promise.all(servers.map((server) => server.stop()));
+      close();
+    }
   });
-
-/**
- * The lowest cost of a durable relay with SQLite: one route, one webhook, no pages, two commits an alert.
- * @param file the program, see `--floor` @param sinkPort the port of the receiver
- */
-export async function startFloor(file: string, folder: string, sinkPort: number): Promise<BenchedServer> {
-  const port = await freePort();
-  const [db, sink] = [join(folder, "floor.db"), `http://127.0.0.1:${sinkPort}/sink`];
-  const { env, statements } = countingStatements(folder);
-  const child = start([process.execPath, file], {
-    place: "server",
-    env: { ...env, MODE: "thread", STEPS: "2", PORT: String(port), DB: db, SINK: sink },
-  });
-  await firstLine(child);
-  return serverOf(child, `http://127.0.0.1:${port}`, "/", { statements });
 }
 
-/** The runtime alone. Does not wait until it answers. */
-export async function launchBareNode(): Promise<BenchedServer> {
-  const port = await freePort();
-  const code = `require("http").createServer((q, r) => { q.resume(); r.writeHead(202).end() }).listen(${port}, "127.0.0.1")`;
-  const child = start([process.execPath, "-e", code], { place: "server" });
-  return serverOf(child, `http://127.0.0.1:${port}`, "/");
+export type Measure = (server: BenchedServer, at: Surroundings) => Promise<Sample>;
+
+export function contend(servers: Server[], kind: StandInKind, place: Place, measure: Measure): Contender[] {
+  return servers.map(({ name, launch }) => ({
+    name,
+    run() {
+      const measureOne = ([server]: BenchedServer[], at: Surroundings) => measure(server as BenchedServer, at);
+      return withServers(kind, (at) => [launch(place, at)], measureOne);
+    },
+  }));
 }

@@ -1,73 +1,68 @@
-import type { ChildProcess } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../workshop/stand-in.ts";
-import { firstLine, type Place, start } from "../harness/processes.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import type { Bench } from "../harness/bench.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
-import { type BenchedServer, countingStatements, serverOf } from "./server.ts";
+import { type BenchedServer, launch, type Server } from "./server.ts";
 
 const secret = "bench-hook-kS93jdLwm2PzQe81";
-const hook = `/hooks/${secret}`;
+export const botToken = "7:bench-token-bench-token";
 export const adminToken = "bench-admin-Vb72kdPwq0XnRt64";
 
 type Config = Record<string, unknown>;
 
-export interface TocsinOptions {
-  place: Place;
-  /** The measured, built checkout. */
-  checkout: string;
-  folder: string;
-  config: Config;
-  /** The address of a PostgreSQL. Default: a log in `folder`. */
+interface TocsinOptions {
+  /** The address of a PostgreSQL. Default: a log in the folder. */
   databaseUrl?: string;
-  /** The port of a stand-in for Telegram or mail. */
-  standInPort?: number;
+  /** Whether the statements of better-sqlite3 are counted. Default: where it is used. */
+  isCounted?: boolean;
 }
 
-/** With everything on, as users have it: every alert is fsynced before its answer. */
-export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
-  // Only better-sqlite3 is counted. A relay without the counter would end at its signal.
-  const counting = options.databaseUrl === undefined ? countingStatements(options.folder) : undefined;
-  const child = launch(options, 0, counting?.env);
-  const { data } = JSON.parse(await firstLine(child)) as { data: { url: string } };
-  return serverOf(child, data.url, hook, { statements: counting?.statements });
+type ConfigOf = (port: number) => Config;
+
+/** Digests to a Telegram group, at the default pace. */
+const digestConfig: ConfigOf = () => ({ destinations: { desk: { type: "telegram", chatId: "-1001" } } });
+
+/**
+ * With everything on, as users have it: every alert is fsynced before its answer.
+ * @param checkout the measured, built one
+ * @param configOf the configuration for a stand-in at this port. Default: digests
+ */
+export function tocsinIn(checkout: string, configOf = digestConfig, options: TocsinOptions = {}): Server["launch"] {
+  const { databaseUrl, isCounted = databaseUrl === undefined } = options;
+  return (place, { folder, port }) => {
+    mkdirSync(folder, { recursive: true });
+    const configPath = join(folder, "tocsin.yaml");
+    // JSON is YAML.
+    writeFileSync(configPath, JSON.stringify(configOf(port)));
+    return launch({
+      place,
+      command: () => [process.execPath, join(checkout, "bin/tocsin.js"), "serve", "--json"],
+      hook: `/hooks/${secret}`,
+      countsIn: isCounted ? folder : undefined,
+      env: {
+        HOST: "127.0.0.1",
+        DATA_DIR: folder,
+        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+        WEBHOOK_SECRET: secret,
+        ADMIN_TOKEN: adminToken,
+        LOG_LEVEL: "error",
+        TOCSIN_CONFIG: configPath,
+        TELEGRAM_BOT_TOKEN: botToken,
+        TELEGRAM_API_ROOT: rootUrl(port),
+        SMTP_URL: `smtp://127.0.0.1:${port}`,
+        EMAIL_FROM: "tocsin@bench.example",
+      },
+    });
+  };
 }
 
-/** Does not wait until the server answers. */
-export async function launchTocsin(options: TocsinOptions): Promise<BenchedServer> {
-  const port = await freePort();
-  const child = launch(options, port);
-  child.stdout?.resume();
-  return serverOf(child, `http://127.0.0.1:${port}`, hook);
-}
+export const tocsins = ({ checkouts }: Pick<Bench, "checkouts">, configOf?: ConfigOf, options?: TocsinOptions) =>
+  checkouts.map(({ name, folder }): Server => ({ name, launch: tocsinIn(folder, configOf, options) }));
 
-function launch(options: TocsinOptions, port: number, env: Record<string, string> = {}): ChildProcess {
-  const { place, checkout, folder, databaseUrl, standInPort = 9 } = options;
-  const configPath = join(folder, "tocsin.yaml");
-  // JSON is YAML.
-  writeFileSync(configPath, JSON.stringify(options.config));
-  return start([process.execPath, join(checkout, "bin/tocsin.js"), "serve", "--json"], {
-    place,
-    env: {
-      ...env,
-      PORT: String(port),
-      HOST: "127.0.0.1",
-      DATA_DIR: folder,
-      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-      WEBHOOK_SECRET: secret,
-      ADMIN_TOKEN: adminToken,
-      LOG_LEVEL: "error",
-      TOCSIN_CONFIG: configPath,
-      TELEGRAM_BOT_TOKEN: "7:bench-token-bench-token",
-      TELEGRAM_API_ROOT: `http://127.0.0.1:${standInPort}`,
-      SMTP_URL: `smtp://127.0.0.1:${standInPort}`,
-      EMAIL_FROM: "tocsin@bench.example",
-    },
-  });
-}
-
-export const sinkUrl = (port: number) => `http://127.0.0.1:${port}/sink`;
+export const rootUrl = (port: number) => `http://127.0.0.1:${port}`;
+export const sinkUrl = (port: number) => `${rootUrl(port)}/sink`;
 
 /** A destination that gets one message for each alert, as quickly as possible. */
 export function quickDesk(kind: StandInKind, port: number): Config {
@@ -83,21 +78,33 @@ export function relayConfig(kind: StandInKind, port: number): Config {
   return { destinations: { desk: quickDesk(kind, port) }, delivery: { telegramBotPace: {} } };
 }
 
-/** Digests to a Telegram group, at the default pace. */
-export const digestConfig: Config = { destinations: { desk: { type: "telegram", chatId: "-1001" } } };
-
-interface Status {
-  alerts: { total: number };
-  queue: { unrouted: number };
+/** The last two digits of an alert's number decide which of these desks gets it. */
+export function sharedConfig(port: number, desks: number): Config {
+  const digits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
+  const routes = Array.from({ length: desks }, (_, desk) => {
+    const own = digits.filter((_, number) => number % desks === desk);
+    return { name: `desk-${desk}`, match: { title: { matches: `(${own.join("|")})$` } }, to: [`desk-${desk}`] };
+  });
+  return { routes, destinations: Object.fromEntries(routes.map(({ name }) => [name, quickDesk("webhook", port)])) };
 }
 
-export async function readStatus({ origin }: BenchedServer): Promise<Status> {
+/** The number of accepted alerts that are not routed. */
+export async function countUnrouted({ origin }: BenchedServer): Promise<number> {
   const headers = { authorization: `Bearer ${adminToken}` };
   const answer = await fetch(`${origin}/api/status`, { headers, signal: AbortSignal.timeout(30_000) });
   if (!answer.ok) throw new Error(`${origin}/api/status answered ${answer.status}`);
-  return ((await answer.json()) as { data: Status }).data;
+  return ((await answer.json()) as { data: { queue: { unrouted: number } } }).data.queue.unrouted;
 }
 
 export async function allRouted(server: BenchedServer): Promise<void> {
-  while ((await readStatus(server)).queue.unrouted > 0) await sleep(250);
+  while ((await countUnrouted(server)) > 0) await sleep(250);
+}
+
+/** Compares with the bodies in the log: each is of another alert, and the relay's notices have none. */
+export function lookUp(folder: string, accepted: number): { missing: number; doubled: number } {
+  const db = new Sqlite(join(folder, "tocsin.db"), { readonly: true });
+  const sql = "SELECT count(*) AS stored, count(DISTINCT body) AS different FROM requests";
+  const { stored = 0, different = 0 } = db.prepare<[], Record<string, number>>(sql).get() ?? {};
+  db.close();
+  return { missing: accepted - different, doubled: stored - different };
 }
