@@ -18,6 +18,10 @@ export interface CliRun {
   json(): any;
 }
 
+const startsNone = () => {
+  throw new Error("a test in this process starts none");
+};
+
 /** A context without a terminal whose time does not pass: `sleep` moves `now` on at once. */
 export function createTestContext(overrides: Partial<CliContext> = {}) {
   const out: string[] = [];
@@ -31,12 +35,8 @@ export function createTestContext(overrides: Partial<CliContext> = {}) {
     cwd: process.cwd(),
     ownCommand: "tocsin",
     pid: process.pid,
-    startAgain: () => {
-      throw new Error("a test in this process starts none");
-    },
-    startApart: () => {
-      throw new Error("a test in this process starts none");
-    },
+    startAgain: startsNone,
+    startApart: startsNone,
     endWithParent() {},
     tellParent() {},
     onHangUp() {},

@@ -8,18 +8,13 @@ import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { compiledThread } from "./compiled-thread.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
-function createLines() {
-  const lines: string[] = [];
-  const add = (event: string) => void lines.push(event);
-  const log: Log = { debug: add, info: add, warn: add, error: add };
-  return { log, lines };
-}
-
 /** A spool that hands over, until the test ends, and what it has logged. */
 export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: Inbox }) {
   const dir = options.dir ?? makeTempFolder();
   const stop = new AbortController();
-  const { log, lines } = createLines();
+  const lines: string[] = [];
+  const add = (event: string) => void lines.push(event);
+  const log: Log = { debug: add, info: add, warn: add, error: add };
   const threadEntry = compiledThread();
   const spool = await Spool.open({ maxBytes: 1e9, clock: systemClock, log, threadEntry, ...options, dir });
   const running = spool.run(stop.signal);

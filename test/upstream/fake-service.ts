@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { text } from "node:stream/consumers";
-import { listenOnLoopback } from "../support/loopback.ts";
+import { createHttpVendor, json, text, type VendorRequest } from "../support/vendors/http-vendor.ts";
 
-export type SeenRequest = Awaited<ReturnType<typeof readRequest>>;
+export interface SeenRequest extends VendorRequest {
+  /** Path and query as they were sent. */
+  target: string;
+  query: Record<string, string>;
+}
 
 export type FakeAnswer =
   | { status?: number; json: unknown; headers?: Record<string, string> }
@@ -17,39 +19,16 @@ export async function startFakeService(
   answer: (request: SeenRequest, count: number) => FakeAnswer | Promise<FakeAnswer>,
 ) {
   const seen: SeenRequest[] = [];
-  const server = createServer(async (incoming, response) => {
-    const request = await readRequest(incoming);
+  const { origin } = await createHttpVendor(async (asked) => {
+    const { pathname, searchParams } = new URL(asked.path, "http://fake");
+    const request = { ...asked, target: asked.path, path: pathname, query: Object.fromEntries(searchParams) };
     seen.push(request);
-    respond(await answer(request, seen.length), response);
+    const given = await answer(request, seen.length);
+    if (typeof given === "string") return given === "hang" ? given : "close";
+    const { status = 200, headers } = given;
+    return "json" in given ? json(status, given.json, headers) : text(status, given.text, headers);
   });
-  return { url: (await listenOnLoopback(server)).url, seen };
+  return { url: origin, seen };
 }
 
 export type FakeService = Awaited<ReturnType<typeof startFakeService>>;
-
-async function readRequest(incoming: IncomingMessage) {
-  const target = incoming.url ?? "";
-  const url = new URL(target, "http://fake");
-  return {
-    ...{ method: incoming.method ?? "", headers: incoming.headers },
-    /** Path and query as they were sent. */
-    target,
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    body: await text(incoming),
-  };
-}
-
-function respond(answer: FakeAnswer, response: ServerResponse): void {
-  if (answer === "hang") return;
-  if (answer === "reset") {
-    response.destroy();
-    return;
-  }
-  const isJson = "json" in answer;
-  response.writeHead(answer.status ?? 200, {
-    "content-type": isJson ? "application/json" : "text/plain",
-    ...answer.headers,
-  });
-  response.end(isJson ? JSON.stringify(answer.json) : answer.text);
-}

@@ -1,4 +1,4 @@
-import { createHttpVendor, json, parseObject, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+import { createHttpVendor, json, parseObject, text, type VendorAnswer } from "./http-vendor.ts";
 
 export type AppriseMessage = { title: string; body: string; type: string; tag?: string; urls?: string };
 
@@ -7,23 +7,21 @@ export async function createAppriseVendor() {
   const key = "canary-apprise-key-XXXXXXXX";
   /** What each service was sent. */
   const sent: AppriseMessage[] = [];
-  const vendor = await createHttpVendor((request) => handle(request, key, sent));
+  const vendor = await createHttpVendor((request): VendorAnswer => {
+    if (request.path === "/status") return text(200, "OK");
+    const notified = /^\/notify\/([^/]*)$/.exec(request.path);
+    if (notified === null) return text(404, "<h1>Not Found</h1>");
+    if (request.method !== "POST") return text(405, "");
+    const payload = parseObject(request.body);
+    if (payload === undefined) return json(400, { error: "Invalid JSON provided" });
+    const { title = "", body = "", type = "info", urls, tag } = payload as Record<string, string | undefined>;
+    if (body === "") return json(400, { error: "Payload lacks minimum requirements" });
+    if (!["info", "success", "warning", "failure"].includes(type)) return json(400, { error: "Invalid type" });
+    if (body.length > 32_768) return json(413, { error: "Payload too large" });
+    const known = notified[1] === "" ? urls?.includes("://") === true : notified[1] === key;
+    if (!known) return { status: 204 };
+    sent.push({ title, body, type, ...(tag !== undefined && { tag }), ...(urls !== undefined && { urls }) });
+    return json(200, { error: null, details: [] });
+  });
   return { ...vendor, key, sent };
-}
-
-function handle(request: VendorRequest, key: string, sent: AppriseMessage[]): VendorAnswer {
-  if (request.path === "/status") return text(200, "OK");
-  const path = /^\/notify\/([^/]*)$/.exec(request.path);
-  if (path === null) return text(404, "<h1>Not Found</h1>");
-  if (request.method !== "POST") return text(405, "");
-  const payload = parseObject(request.body);
-  if (payload === undefined) return json(400, { error: "Invalid JSON provided" });
-  const { title = "", body = "", type = "info", urls, tag } = payload as Record<string, string | undefined>;
-  if (body === "") return json(400, { error: "Payload lacks minimum requirements" });
-  if (!["info", "success", "warning", "failure"].includes(type)) return json(400, { error: "Invalid type" });
-  if (body.length > 32_768) return json(413, { error: "Payload too large" });
-  const known = path[1] === "" ? urls?.includes("://") === true : path[1] === key;
-  if (!known) return { status: 204 };
-  sent.push({ title, body, type, ...(tag !== undefined && { tag }), ...(urls !== undefined && { urls }) });
-  return json(200, { error: null, details: [] });
 }

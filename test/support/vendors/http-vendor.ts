@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { listenOnLoopback } from "../loopback.ts";
 
@@ -14,6 +13,9 @@ export interface UploadedFile {
 }
 
 export type VendorAnswer = { status: number; headers?: Record<string, string>; body?: string };
+
+/** What was read is answered so, or never, or the connection is closed without a word. */
+type Reply = VendorAnswer | "hang" | "close";
 
 /** How the other side behaves, until changed. */
 export type Behaviour =
@@ -30,7 +32,7 @@ export type Behaviour =
   | { kind: "garbage" };
 
 /** A real HTTP server on loopback that plays one vendor until the test ends; `handle` is what it does when nothing is wrong. */
-export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>) {
+export async function createHttpVendor(handle: (request: VendorRequest) => Reply | Promise<Reply>) {
   const requests: VendorRequest[] = [];
   const held: (() => void)[] = [];
   let behaviour: Behaviour = { kind: "normal" };
@@ -55,17 +57,19 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
         held.push(async () => reply(response, await handle(request)));
         return;
       case "take_then_hang":
+        await handle(request);
+        return;
       case "take_then_reset":
         await handle(request);
-        if (how.kind === "take_then_reset") incomingSocket(response).resetAndDestroy();
+        response.socket?.resetAndDestroy();
         return;
       case "take_then_half_answer": {
-        const { status } = await handle(request);
-        incomingSocket(response).end(`HTTP/1.1 ${status} OK\r\ncontent-length: 500\r\n\r\n{"half`);
+        const { status } = (await handle(request)) as VendorAnswer;
+        response.socket?.end(`HTTP/1.1 ${status} OK\r\ncontent-length: 500\r\n\r\n{"half`);
         return;
       }
       case "garbage":
-        incomingSocket(response).end("\u0000\u0001 220 this is not the protocol you are looking for\r\n");
+        response.socket?.end("\u0000\u0001 220 this is not the protocol you are looking for\r\n");
         return;
     }
   }
@@ -119,12 +123,9 @@ export function parseObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-function incomingSocket(response: ServerResponse): Socket {
-  if (response.socket === null) throw new Error("the connection is gone");
-  return response.socket;
-}
-
-function reply(response: ServerResponse, answer: VendorAnswer): void {
+function reply(response: ServerResponse, answer: Reply): void {
+  if (answer === "hang") return;
+  if (answer === "close") return void response.destroy();
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body);
 }

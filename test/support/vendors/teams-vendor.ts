@@ -1,4 +1,4 @@
-import { createHttpVendor, json, parseObject, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+import { createHttpVendor, json, parseObject, type VendorAnswer } from "./http-vendor.ts";
 
 /**
  * Refuses as a workflow does; stricter in one thing: it refuses at once what a workflow takes with a 202 and then fails
@@ -9,24 +9,22 @@ export async function createTeamsVendor() {
   const path = `/powerautomate/automations/direct/workflows/canaryWorkflow0/triggers/manual/paths/invoke?${query}`;
   /** What a person reads of the cards in the channel, a run after the other. */
   const seen: string[] = [];
-  const vendor = await createHttpVendor((request) => handle(request, path, seen));
+  const vendor = await createHttpVendor((request): VendorAnswer => {
+    const refuse = (status: number, code: string, message: string) => json(status, { error: { code, message } });
+    const [given] = request.path.split("?");
+    if (!path.startsWith(`${given}?`)) return refuse(404, "WorkflowNotFound", "The workflow could not be found.");
+    if (request.path !== path) return refuse(401, "DirectApiAuthorizationRequired", "Shared Access scheme only.");
+    if (request.method !== "POST" || !request.headers["content-type"]?.startsWith("application/json"))
+      return refuse(400, "TriggerRequestMethodNotValid", "POST it as JSON.");
+    const body = parseObject(request.body);
+    const faults = body === undefined ? ["no JSON"] : faultsOf(body);
+    const bytes = Buffer.byteLength(JSON.stringify(request.body));
+    if (bytes > 28_672) faults.push(`MessageSizeExceeded: ${bytes} bytes, whereas max allowed size is 28672 bytes`);
+    if (faults.length > 0) return refuse(400, "TriggerInputSchemaMismatch", faults.join("; "));
+    seen.push(textsIn(body).join(""));
+    return { status: 202 };
+  });
   return { ...vendor, path, seen };
-}
-
-function handle(request: VendorRequest, path: string, seen: string[]): VendorAnswer {
-  const refuse = (status: number, code: string, message: string) => json(status, { error: { code, message } });
-  const [given] = request.path.split("?");
-  if (!path.startsWith(`${given}?`)) return refuse(404, "WorkflowNotFound", "The workflow could not be found.");
-  if (request.path !== path) return refuse(401, "DirectApiAuthorizationRequired", "Shared Access scheme only.");
-  if (request.method !== "POST" || !request.headers["content-type"]?.startsWith("application/json"))
-    return refuse(400, "TriggerRequestMethodNotValid", "POST it as JSON.");
-  const body = parseObject(request.body);
-  const faults = body === undefined ? ["no JSON"] : faultsOf(body);
-  const bytes = Buffer.byteLength(JSON.stringify(request.body));
-  if (bytes > 28_672) faults.push(`MessageSizeExceeded: ${bytes} bytes, whereas max allowed size is 28672 bytes`);
-  if (faults.length > 0) return refuse(400, "TriggerInputSchemaMismatch", faults.join("; "));
-  seen.push(textsIn(body).join(""));
-  return { status: 202 };
 }
 
 function faultsOf(body: Record<string, unknown>): string[] {
