@@ -49,7 +49,11 @@ it("what is wrong now is nothing while all is well, however much was held or sen
     destination({ name: "paced", counts: { queued: 4 }, oldestWaitingAt: now - minute }),
   ];
   const store = { ...well, unrouted: 3, oldestUnroutedAt: now - 1_000 };
-  expect(await troublesOf({ views, store }).list()).toEqual([]);
+  const heartbeat = { name: "heartbeat", verdict: "unknown" as const, summary: "it was not sent yet", troubles: [] };
+  const night = { watch: "route:night", of: "route", name: "night", since: 0, quietMs: 185 * minute } as const;
+  const silence = (["muted", "watching", "learning"] as const).map((state) => ({ ...night, state, alertKey: "k" }));
+  const troubles = troublesOf({ views, store, watches: () => [heartbeat], silence: () => silence });
+  expect(await troubles.list()).toEqual([]);
 });
 
 it("what is wrong now is what is resent, until it has arrived", async () => {

@@ -111,6 +111,14 @@ export const plain = (page: string) =>
     .replaceAll("&#39;", "'")
     .replaceAll(/\s+/g, " ");
 
+/** What a page says of its own, a line for each paragraph, row and fact. */
+export const linesOf = (page: string) =>
+  page
+    .slice(page.indexOf("<main"))
+    .split(/<\/(?:p|li|tr|dd|h\d|summary)>/)
+    .map((part) => plain(part).trim())
+    .join("\n");
+
 export const route = (name: string, over?: Partial<Route>): Route => routeTo(name, ["ops"], over);
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { GapReport, WatchView } from "../../src/contract/operations.ts";
-import { expectWords } from "../support/expect-words.ts";
-import { createWebFixture } from "../support/web-fixture.ts";
+import { createWebFixture, linesOf } from "../support/web-fixture.ts";
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
@@ -55,16 +54,8 @@ const report: GapReport = {
 test("the page says what is missing, how sure that is, and what cannot be told", async () => {
   const { read } = await createWebFixture({ gaps: report });
   const page = await read("/gaps");
-  expectWords(page, "eth_&lt;b&gt;price&lt;/b&gt;_0x00", { not: "<b>price" });
-  expect(page).toContain("&lt;i&gt;ETH&lt;/i&gt; price no longer above 3,300");
-  for (const words of ["3,312 → 3,290", "1 alert missing for sure"]) expect(page).toContain(words);
-  expect(page).toContain("14 of 14 other returns brought an alert; Tocsin did not run");
-  expect(page).toContain(
-    "46 crossings of 4 rules: 39 brought an alert, 1 is missing, 1 is too fresh to judge, 2 are unclear, 3 are of a time when no alert was due",
-  );
-  expect(page).toContain("1 of 2 alerts did not arrive, while Tocsin did not run");
-  expect(page).toContain("crossings that begin and end between two records, 5 min");
-  expect(page).toContain("<bdi>sub_2: it cannot be read which condition it has</bdi>");
+  expect(page).not.toContain("<b>price");
+  expect(`\n${linesOf(page)}\n`).toMatchSnapshot();
 });
 
 const watch: WatchView = { name: "gaps", verdict: "unknown", summary: "not yet", troubles: [] };

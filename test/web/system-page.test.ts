@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RunningRelay } from "../../src/contract/operations.ts";
 import { expectWords } from "../support/expect-words.ts";
-import { createWebFixture, plain as wordsOf } from "../support/web-fixture.ts";
+import { createWebFixture, linesOf, plain as wordsOf } from "../support/web-fixture.ts";
 
 const plain = (page: string) => wordsOf(page.replaceAll(/<\/?bdi>/g, ""));
 
@@ -55,19 +55,9 @@ it("says which relays run on the log and what each does, and one line of one tha
   const fixture = await createWebFixture({ relays, hearing: () => hearing });
   const html = await fixture.read("/system");
   expect(html).not.toContain("<b>desk</b>");
-  const page = plain(html);
-  expect(page).toMatch(
-    /one \(this one\) ✓ ready Tocsin 1\.2\.3 Started .* Accepted 1,234 alerts since In its spool 7 alerts Delivers to .*desk.*, night .*; watches account, silence and the like for all\./,
-  );
-  expect(page).toMatch(/two \S+ older configuration .*Accepts alerts, and leaves the rest to the others\./);
-  expect(page).toMatch(/three ✕ not ready Because the disk is full .*Delivers to no destination just now/);
+  expect(`\n${linesOf(html).split(/\n(?=(?:Relays|Alerts)\n)/)[1]}\n`).toMatchSnapshot();
   const { data } = (await (await fixture.api("/api/relays")).json()) as { data: { name: string; startedAt: string }[] };
-  expect(data.map(({ name, startedAt }) => [name, startedAt])).toEqual(
-    ["one", "two", "three", "four"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),
-  );
-  expect(page).toMatch(/four ✕ not heard of for 9 s .*Others take over what it does 15 s after its last word\./);
-  const polls = /Relays hear of each other only by looking, .* \(DATABASE_URL leads through a pooler\)\./;
-  expect(page).toMatch(polls);
+  expect(data.map(({ name }) => name)).toEqual(["one", "two", "three", "four"]);
   const { data: status } = (await (await fixture.api("/api/status")).json()) as { data: { relay: object } };
   expect(status.relay).toMatchObject({ hearing });
   const alone = await createWebFixture({});

@@ -55,32 +55,6 @@ it("the setup page says of another address where this relay answers that it does
   );
 });
 
-it("every page says before anything else that alerts may be missing, and why", async () => {
-  const quiet = { since: at, quietMs: 3 * 3_600_000, alertKey: "k", tellsAt: at } as const;
-  const { read } = await createWebFixture({
-    watches: [trouble, { name: "heartbeat", verdict: "unknown", summary: "it was not sent yet", troubles: [] }],
-    silence: [
-      { ...quiet, watch: "hook", of: "hook", state: "silent" },
-      { ...quiet, watch: "source:<b>", of: "source", name: "<b>", state: "silent" },
-      { ...quiet, watch: "route:night", of: "route", name: "night", state: "muted" },
-    ],
-    canary: { schedule: "every 1 h", state: "fails", nextAt: at, since: at, stage: "tls", detail: "expired" },
-  });
-  for (const path of ["/", "/mutes", "/api", "/setup", "/destinations", "/resend", "/refused"]) {
-    const page = await read(path);
-    const [, words = ""] = page
-      .replaceAll(/\s+/g, " ")
-      .split('data-live="health"')
-      .map((part) => part.split("<main")[0]?.replaceAll(/<[^>]+>/g, ""));
-    expect(words).toContain("The account sends its alerts to https://other.example/… and no longer here");
-    expectWords(words, ["Nothing has come for 3 h", "Nothing has come from &lt;b&gt; for 3 h"]);
-    expect(words).toMatch(/Tests do not get through the public address since 11:58 UTC expiredWhy/);
-    expect(words).not.toMatch(/heartbeat|night/);
-  }
-  const well = await createWebFixture({ watches: [{ ...trouble, verdict: "well", summary: "sends here" }] });
-  expect(await well.read("/")).not.toContain('class="strip"');
-});
-
 it("the button is there only when there is something to put back, and no watch is shown where there is none", async () => {
   const well: WatchView = { name: "account", verdict: "well", summary: "the account sends here", troubles: [] };
   const fixture = await createWebFixture({ watches: [well], account: { ...account, canPutBack: false } });
