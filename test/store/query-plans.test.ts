@@ -151,32 +151,6 @@ const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
 
 const searchOf = ({ q }: AlertQuery) => (q === undefined ? undefined : { table: "alerts_search", match: `"${q}"` });
 
-const failedQuery: FailedQuery = { states: ["failed"], failedUntil: 1 };
-const usdc = { table: "alerts_search", match: '"usdc"' };
-
-const narrow = { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 } as const;
-it.each<[string, Partial<FailedQuery>, RegExp]>([
-  ["everything", {}, /SEARCH d .* deliveries_unsent \(state=\? AND/],
-  ["one destination", narrow, /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/],
-])("what failed and was not resent is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
-  const { db } = openLog();
-  const { toFailed } = createFailedStatements(createListWords({ db }, dialectOf(db)));
-  const page = { limit: 9, after: toPosition(5, 6) };
-  const plan = planOf(db, toFailed({ ...failedQuery, ...changes }, usdc, window, page).sql);
-  expect(offences(plan)).toEqual([]);
-  expect(plan.join("\n")).toMatch(wanted);
-});
-
-it("what failed and was not resent is counted without a look at what was sent", () => {
-  const { db } = openLog();
-  const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
-  for (const destination of [undefined, "chat"]) {
-    const { toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
-    const plan = planOf(db, toFailedCount({ ...query, destination }, undefined, window).sql);
-    expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
-  }
-});
-
 it("every index is one that a statement or a page reads: each is written for every alert", () => {
   const { db } = openLog();
   const statements = statementsOf(db);
@@ -186,12 +160,6 @@ it("every index is one that a statement or a page reads: each is written for eve
   const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
   expect(names.filter((name) => !new RegExp(`INDEX ${name}\\b`).test(plans))).toEqual([]);
-});
-
-it("the last values of the keys of a page are found along the index of keys, and only those are read", () => {
-  const { db } = openLog();
-  const [sql = ""] = statementsOf(db).filter((one) => one.includes("AS sent"));
-  expect(planOf(db, sql)).toEqual(["SEARCH k USING INDEX alerts_by_key (alert_key=? AND seq>? AND seq<?)"]);
 });
 
 it("a page of the log is found in order from an index, whatever the filters and whichever of them drives", () => {
@@ -210,69 +178,57 @@ it("a page of the log is found in order from an index, whatever the filters and 
   expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "alerts"]));
 });
 
-const [sentToChat, problem] = [{ state: "sent", destination: "chat" } as const, { state: "problem" } as const];
-const byBoth = "deliveries_by_destination_state";
-const seqs = "seq>? AND seq<?)";
-const inDeliveries = "alert_seq>? AND alert_seq<?)";
-const row = "INTEGER PRIMARY KEY (rowid";
-it.each<[string, Partial<AlertQuery>, Along, string]>([
-  ["severity", { severity: "critical" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
-  ["destination", { destination: "chat" }, "deliveries", `by_destination (destination=? AND ${inDeliveries}`],
-  ["state", { state: "sent" }, "deliveries", `deliveries_by_state (state=? AND ${inDeliveries}`],
-  ["state at a destination", sentToChat, "deliveries", `${byBoth} (destination=? AND state=? AND ${inDeliveries}`],
-  ["unmatched", { state: "unmatched" }, "alerts", `alerts_unmatched (${seqs}`],
-  ["dropped", { state: "dropped" }, "alerts", `alerts_dropped (${seqs}`],
-  ["repeats", { state: "repeat" }, "alerts", `alerts_repeats (${seqs}`],
-  ...(["unmatched", "dropped", "repeat"] as const).map((state): [string, Partial<AlertQuery>, Along, string] => {
-    const index = `alerts_${state === "repeat" ? "repeats" : state}_by_severity (severity=? AND ${seqs}`;
-    return [`${state} of a severity`, { state, severity: "info" }, "alerts", index];
-  }),
-  ["route", { route: "desk" }, "deliveries", `deliveries_by_route (route=? AND ${inDeliveries}`],
-  ["key", { key: "metric eth" }, "alerts", `alerts_by_key (alert_key=? AND ${seqs}`],
-  ["problem", { state: "problem" }, "problems", `${row}=?)`],
-  ["problem of a key", { ...problem, key: "k", destination: "chat", source: "github" }, "problems", `${row}=?)`],
-  ["unrouted of a severity", { state: "unrouted", severity: "info" }, "alerts", `alerts_unrouted (${seqs}`],
-  ["payload", { raw: ["0xdead"] }, "alerts", `${row}>? AND rowid<?)`],
-  ["payload of one", { raw: ["0xdead"], severity: "info" }, "alerts", `alerts_by_severity (severity=? AND ${seqs}`],
-])("a page of the log narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, index) => {
-  const { db } = openLog();
-  const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), ...filters }, driver));
-  expect(plan[0]).toMatch(/^SEARCH [ad] /);
-  expect(plan[0]).toContain(index);
-  expect(offences(plan)).toEqual([]);
-});
+/** Pages by what they are found along. */
+const pages: Record<Along, Partial<AlertQuery>[]> = {
+  alerts: [
+    ...[{ severity: "critical" } as const, { key: "metric eth" }],
+    ...(["unmatched", "dropped", "repeat", "unrouted"] as const).flatMap((state) => [
+      { state },
+      { state, severity: "info" } as const,
+    ]),
+    ...[{ raw: ["0xdead"] }, { raw: ["0xdead"], severity: "info" } as const],
+  ],
+  deliveries: [
+    ...[{ destination: "chat" }, { state: "sent" } as const, { state: "failed" } as const, { route: "desk" }],
+    { state: "sent", destination: "chat" },
+  ],
+  problems: [{ state: "problem" }, { state: "problem", key: "k", destination: "chat", source: "github" }],
+  search: [{ q: "usdc" }],
+};
 
-it("a page of the log that is searched starts at the cursor in the search index", () => {
+it("the plans of pages start at the cursor in the index for them, and counts of deliveries look up no alerts", () => {
   const { db } = openLog();
-  const plan = planOf(db, listsOf(db).listAlong({ limit: 50, before: toPosition(1000), q: "usdc" }, "search"));
-  expect(plan[0]).toMatch(/^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/);
-  expect(offences(plan)).toEqual([]);
+  const { listAlong, countAlong } = listsOf(db);
+  const { toFailed, toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
+  const lines: string[] = [];
+  const note = (what: string, filters: object, plan: string[]) =>
+    lines.push(`${what} ${JSON.stringify(filters)}`, ...plan.map((step) => `  ${step}`));
+  const noteLooks = (what: string, filters: object, sql: string) =>
+    note(
+      what,
+      filters,
+      planOf(db, sql).filter((step) => /^S(CAN|EARCH)|B-TREE/.test(step)),
+    );
+  for (const [along, queries] of Object.entries(pages) as [Along, Partial<AlertQuery>[]][])
+    for (const filters of queries) {
+      const plan = planOf(db, listAlong({ limit: 50, before: toPosition(1000), ...filters }, along));
+      expect(offences(plan)).toEqual([]);
+      note("a page of", filters, plan.slice(0, 1));
+    }
+  for (const filters of pages.deliveries.flatMap((one) => [one, { ...one, severity: "critical" } as const]))
+    noteLooks("a count of", filters, countAlong({ limit: 1000, ...filters }, "deliveries"));
+  const failed: FailedQuery = { states: ["failed"], failedUntil: 1 };
+  const words = { table: "alerts_search", match: '"usdc"' };
+  for (const filters of [{}, { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 } as const]) {
+    const page = { limit: 9, after: toPosition(5, 6) };
+    const plan = planOf(db, toFailed({ ...failed, ...filters }, words, window, page).sql);
+    expect(offences(plan)).toEqual([]);
+    note("a batch of what failed of", filters, plan);
+    noteLooks("a count of what failed of", filters, toFailedCount({ ...failed, ...filters }, undefined, window).sql);
+  }
+  for (const count of [countProblems, countProblemsOf])
+    noteLooks("problems of a step of the bars", {}, count(dialectOf(db)));
+  const [values = ""] = statementsOf(db).filter((one) => one.includes("AS sent"));
+  note("the last values of the keys of a page", {}, planOf(db, values));
+  expect(lines.join("\n")).toMatchSnapshot();
 });
-
-it.each<[string, Partial<AlertQuery>]>([
-  ["destination", { destination: "chat" }],
-  ["state", { state: "sent" }],
-  ["failure", { state: "failed" }],
-  ["route", { route: "desk" }],
-  ["state at a destination", { state: "sent", destination: "chat" }],
-])("a page of the log counts what a %s has without looking up alerts", (_name, filters) => {
-  const { db } = openLog();
-  const planFor = (asked: Partial<AlertQuery>) =>
-    planOf(db, listsOf(db).countAlong({ limit: 1000, ...asked }, "deliveries"));
-  const positionsOf = (asked: Partial<AlertQuery>) => planFor(asked).filter((step) => /^SEARCH|B-TREE/.test(step));
-  expect(positionsOf(filters)).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
-  expect(positionsOf({ ...filters, severity: "critical" })).toHaveLength(2);
-});
-
-it.each([
-  ["all", countProblems],
-  ["one severity", countProblemsOf],
-])(
-  "the problems of a step of the bars are found for %s without a look at what only waits to be routed",
-  (_name, count) => {
-    const { db } = openLog();
-    const plan = planOf(db, count(dialectOf(db))).join("\n");
-    expect(plan).toContain("USING INDEX alerts_routing_failed");
-    expect(plan).not.toContain("alerts_unrouted");
-  },
-);
