@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import { SpoolFile } from "../../../src/store/spool/spool-file.ts";
-import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
+import { withSqlite } from "../../../src/store/sqlite/sqlite-library.ts";
 import { packCalls } from "../../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
-import { changeBody, idsOf, openTestSpoolDatabase as open } from "../../support/spool.ts";
+import { idsOf, openTestSpoolDatabase as open } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const { chmodSync, closeSync, existsSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } = files;
@@ -114,33 +114,6 @@ it("the database of a spool leaves out what was refused since its thread had end
   await next.close();
 });
 
-it("the database of a spool says that a request was changed since it was written, gives the others, and keeps the file", async () => {
-  const dir = makeTempFolder();
-  const { database, append, take, takeAll, unreadable, close } = await open(dir);
-  for (const one of [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }))) await append(one);
-  changeBody(pathOf(dir), "1");
-  const taken = await takeAll();
-  expect(idsOf(taken)).toEqual(["0", "2"]);
-  expect(unreadable).toEqual([{ requests: 1, alerts: 2 }]);
-  handOver(taken);
-  await expect.poll(() => keptAside(dir).length).toBe(1);
-  // What comes now lies in another file.
-  await append(request({ ids: ["new"] }));
-  const next = await take();
-  expect(idsOf(next)).toEqual(["new"]);
-  handOver(next);
-  await take();
-  const kept = join(dir, keptAside(dir)[0] as string);
-  expect(database.damagedFiles()).toEqual([kept]);
-  await close();
-  // Until somebody takes it away.
-  const later = await open(dir);
-  expect(later.database.damagedFiles()).toEqual([kept]);
-  rmSync(kept);
-  await later.take();
-  expect(later.database.damagedFiles()).toEqual([]);
-});
-
 it.each([
   ["in the middle", [7, 12]],
   ["at the end", [-1]],
@@ -161,14 +134,23 @@ it.each([
   await next.append(request());
 });
 
-it("the database of a spool starts with a file that is no database, which it keeps", async () => {
+it("the database of a spool starts with a file that is no database, which it keeps and names until somebody takes it away", async () => {
   const dir = makeTempFolder();
   writeFileSync(pathOf(dir), Buffer.alloc(100_000, 1));
-  const { database, append, takeAll, found } = await open(dir);
-  expect(found.damaged).toContain("before-damage-");
-  expect(database.damagedFiles()).toEqual([found.damaged]);
+  const { database, append, takeAll, found, close } = await open(dir);
+  const damaged = found.damaged ?? "";
+  expect(damaged).toContain("before-damage-");
+  expect(database.damagedFiles()).toEqual([damaged]);
   await append(request());
-  expect(await takeAll()).toHaveLength(1);
+  const taken = await takeAll();
+  expect(taken).toHaveLength(1);
+  handOver(taken);
+  await close();
+  const later = await open(dir);
+  expect(later.database.damagedFiles()).toEqual([damaged]);
+  rmSync(damaged);
+  await later.take();
+  expect(later.database.damagedFiles()).toEqual([]);
 });
 
 it("the database of a spool refuses the database of a newer version, and leaves it", async () => {
@@ -176,9 +158,7 @@ it("the database of a spool refuses the database of a newer version, and leaves 
   const first = await open(dir);
   await first.append(request());
   await first.close();
-  const db = new Sqlite(pathOf(dir));
-  db.pragma("user_version = 99");
-  db.close();
+  withSqlite(pathOf(dir), {}, (db) => db.pragma("user_version = 99"));
   await expect(open(dir)).rejects.toMatchObject({ code: "store_too_new" });
   expect(readdirSync(dir)).toContain("spool.db");
 });
@@ -201,20 +181,6 @@ it("the database of a spool says which place it may not use, and where a file st
   await expect(open(dir)).rejects.toMatchObject({ message: expect.stringMatching(/EACCES|EPERM|EROFS/) });
   const refusal = { code: "store_unavailable", message: expect.stringContaining("SPOOL_DIR") };
   await expect(open(join(file, "spool"))).rejects.toMatchObject(refusal);
-});
-
-it("the database of a spool refuses what goes beyond its limit, and takes more when there is room", async () => {
-  const { database, append, takeAll } = await open(makeTempFolder(), 200_000);
-  const outcomes = await Promise.allSettled(several(20, { body: Buffer.alloc(20_000) }).map(append));
-  const refused = outcomes.filter(({ status }) => status === "rejected");
-  expect(refused.length).toBeGreaterThan(5);
-  const message = expect.stringContaining("is full");
-  expect(refused[0]).toMatchObject({ reason: { code: "store_unavailable", message } });
-  const taken = await takeAll();
-  expect(taken).toHaveLength(20 - refused.length);
-  handOver(taken);
-  await append(request());
-  expect(database.bytes()).toBeLessThan(100_000);
 });
 
 /** As a disk does it that has lost them; -1 is the last one. */

@@ -145,20 +145,27 @@ it("a spool before a store lets nothing wait behind what the store refuses for w
 
 it("a spool before a store says what it cannot read back, and asks the store again once the rest is handed over", async () => {
   const { inbox, clock, spool, accept, isEmpty } = await openScene();
-  const ids = [await accept(), await accept(), await accept()];
+  const ids = [await accept(), await accept(), await accept({ ids: [newId(), newId()] })];
   const path = join(spool.dir, "spool.db");
   changeBody(path, ids[2]);
   inbox.become("well");
   await clock.advance(10_000);
   await isEmpty();
   expect(inbox.ids()).toEqual(ids.slice(0, 2));
-  expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 1 });
+  expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 2 });
   await expect.poll(() => spool.view().damagedFiles).toEqual([expect.stringContaining(`${path}.before-damage-`)]);
   expect(spool.lines).toEqual(["spool.begun", "spool.unreadable", "spool.handed_over"]);
   const asked = inbox.asked();
   const next = await accept();
   expect([inbox.asked() - asked, spool.view().bytes]).toEqual([1, 0]);
   expect(inbox.ids().at(-1)).toBe(next);
+  // What waits from now on lies in another file.
+  inbox.become("away");
+  const behind = await accept();
+  inbox.become("well");
+  await clock.advance(2_000);
+  await isEmpty();
+  expect(inbox.ids().at(-1)).toBe(behind);
 });
 
 it("a spool before a store refuses what neither the store nor the disk takes, and says so once", async () => {
@@ -166,16 +173,20 @@ it("a spool before a store refuses what neither the store nor the disk takes, an
   const onRefused = ({ message }: AppError) => void refusedFor.push(message);
   const options = { maxBytes: 60_000, onRefused, clock: systemClock };
   const { inbox, spool, accept, isEmpty } = await openScene("away", options);
-  const outcomes = [];
+  const refusals: AppError[] = [];
   for (let count = 0; count < 5; count += 1)
-    outcomes.push(await accept({ body: Buffer.alloc(30_000) }).catch((error: AppError) => error.message));
-  expect(outcomes.at(-1)).toContain("is full");
+    await accept({ body: Buffer.alloc(30_000) }).catch((error: AppError) => refusals.push(error));
+  expect(refusals.at(-1)).toMatchObject({ code: "store_unavailable", message: expect.stringContaining("is full") });
   expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
   expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
   // The log sums up the refusals that have one of these reasons.
-  expect(refusedFor).toEqual(outcomes.slice(1));
+  expect(refusals.map(({ message }) => message)).toEqual(refusedFor);
+  expect(refusals).toHaveLength(4);
   inbox.become("well");
   await isEmpty();
-  expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });
+  await accept();
   expect(inbox.ids()).toHaveLength(2);
+  inbox.become("away");
+  await accept({ body: Buffer.alloc(30_000) });
+  expect(spool.view()).toMatchObject({ alerts: 1, problem: undefined });
 });
