@@ -6,8 +6,11 @@ import { at, type InterfaceFixture, startInterface, testRefusals, textOf } from 
 const hourMs = 3_600_000;
 
 let api: InterfaceFixture;
+/** Of the first metric. */
+let key: string;
 beforeAll(async () => {
   api = await startInterface({ metricCount: 50_000 });
+  key = at(keysOf(await page({})), 0);
 });
 afterAll(() => api.sandbox.close());
 
@@ -96,7 +99,6 @@ test("S34 addresses are lower case in answers and in lists", async () => {
 });
 
 test("S35 history has the key and points of a Unix timestamp and a value", async () => {
-  const key = at(keysOf(await page({})), 0);
   const { body } = await get(`/metrics/records/range?key=${key}`);
   const { data } = body as { data: { key: string; points: { timestamp: number; value: number }[] } };
   expect(data.key).toBe(key);
@@ -107,7 +109,6 @@ test("S35 history has the key and points of a Unix timestamp and a value", async
 });
 
 test("S37 fromTimestamp and toTimestamp bound the records on both sides", async () => {
-  const key = at(keysOf(await page({})), 0);
   const [fromAt, toAt] = [api.now() - 5 * hourMs, api.now() - 3 * hourMs];
   const ends = async (bounds: { fromAt?: number; toAt?: number }) => {
     const { points } = await api.alerting.readHistory({ key, ...bounds });
@@ -119,7 +120,6 @@ test("S37 fromTimestamp and toTimestamp bound the records on both sides", async 
 });
 
 test("S38 with a granularity, points are the averages of the records per bucket", async () => {
-  const key = at(keysOf(await page({})), 0);
   const fromAt = api.now() - 4 * hourMs;
   const records = (await api.alerting.readHistory({ key, fromAt })).points;
   const buckets = (await api.alerting.readHistory({ key, fromAt, granularity: "1h" })).points;
@@ -132,7 +132,6 @@ test("S38 with a granularity, points are the averages of the records per bucket"
 });
 
 test("S39 history covers up to 7 days", async () => {
-  const key = at(keysOf(await page({})), 0);
   const { points } = await api.alerting.readHistory({ key, fromAt: api.now() - 30 * 24 * hourMs });
   expect(at(points, 0).at).toBe(api.now() - 7 * 24 * hourMs);
 });

@@ -5,7 +5,7 @@ import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts"
 import type { RecordedAlert, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
 import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
-import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { withSqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { hour, newId, noon, planned, request, routed } from "../conformance/store/scene-samples.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -59,11 +59,8 @@ async function openDamaged(name: string) {
   return { session: open(path), keyless, path };
 }
 
-function count(path: string, rows: string): unknown {
-  const db = new Sqlite(path, { readonly: true });
-  onTestFinished(() => void db.close());
-  return db.prepare(`SELECT count(*) FROM ${rows}`).pluck().get();
-}
+const count = (path: string, rows: string) =>
+  withSqlite(path, { readonly: true }, (db) => db.prepare(`SELECT count(*) FROM ${rows}`).pluck().get());
 
 it.each(["requests_by_key", "requests_by_key_and_body"])(
   "with a damaged part that finds earlier alerts, %s: alerts with a key are stored as new ones, whatever comes with them, and health says why",
@@ -88,16 +85,14 @@ it("with a damaged part that finds earlier alerts, alerts_by_fingerprint: every 
   expect(count(path, "deliveries")).toBe(302 + 2);
 });
 
-it("with a damaged part that finds earlier alerts, alerts of an earlier request that are not there: its resend is stored as new", async () => {
+it("with a damaged part that finds earlier alerts, an alert of an earlier request that is not there: its resend is stored as new, without a conflict", async () => {
   const path = join(makeTempFolder(), "tocsin.db");
   const session = open(path);
-  const sent = incoming({ dedupeKey: "evt-1" });
+  const sent = incoming({ dedupeKey: "evt-1", ids: [newId(), newId()] });
   await accept(session, sent);
-  const db = new Sqlite(path);
-  db.exec("DELETE FROM alerts");
-  db.close();
+  withSqlite(path, {}, (db) => db.exec("DELETE FROM alerts WHERE item = 0"));
   const resent = again(sent);
-  expect(await accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
+  expect(await accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids, conflict: false }]);
   expect(await accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
 });
 

@@ -35,6 +35,26 @@ export async function openScene<S extends Store>(open: OpenStore<S>) {
   const lane = await takeLane(store);
   const claimedBy = new Map<string, number[]>();
   const due = (destination: string, now = noon) => store.listDue(destination, now, 100);
+
+  type ClaimChanges = { now?: number; leaseMs?: number; digestId?: string };
+  async function claim(
+    destination: string,
+    token: string,
+    { now = noon, leaseMs = 60_000, digestId }: ClaimChanges = {},
+  ) {
+    const deliverySeqs = (await due(destination, now)).map(({ seq }) => seq);
+    const claimed = await store.claimDeliveries(lane, { token, deliverySeqs, leaseMs, digestId }, []);
+    if (claimed === "lost") throw new Error("the lane is lost");
+    claimedBy.set(
+      token,
+      claimed.map(({ seq }) => seq),
+    );
+    return claimed;
+  }
+
+  const attempt = ({ token, ...changes }: AttemptChanges, paces: PaceRecord[] = []) =>
+    store.recordAttempt(lane, attemptOf(token, claimedBy.get(token) ?? [], changes), paces);
+
   return {
     ...{ dataDir, newId, due },
     /** Held when the test begins; what claims and attempts are made under. */
@@ -67,23 +87,16 @@ export async function openScene<S extends Store>(open: OpenStore<S>) {
     /** Does what the store does by itself now and then, so that what was routed is found by searching. */
     maintain: async (now = noon) => store.maintain?.(now),
     /** Claims what is due at a destination, under this token. Attempts under it are of all that. */
-    async claim(
+    claim,
+    attempt,
+    /** Claims what is due at a destination, and records one attempt of it. */
+    async send(
       destination: string,
-      token: string,
-      changes: { now?: number; leaseMs?: number; digestId?: string } = {},
+      { claimedAt = noon, ...changes }: Partial<AttemptRecord & { claimedAt: number }> = {},
     ) {
-      const { now = noon, leaseMs = 60_000, digestId } = changes;
-      const deliverySeqs = (await due(destination, now)).map(({ seq }) => seq);
-      const claimed = await store.claimDeliveries(lane, { token, deliverySeqs, leaseMs, digestId }, []);
-      if (claimed === "lost") throw new Error("the lane is lost");
-      claimedBy.set(
-        token,
-        claimed.map(({ seq }) => seq),
-      );
-      return claimed;
-    },
-    attempt({ token, ...changes }: AttemptChanges, paces: PaceRecord[] = []) {
-      return store.recordAttempt(lane, attemptOf(token, claimedBy.get(token) ?? [], changes), paces);
+      const token = newId();
+      await claim(destination, token, { now: claimedAt });
+      return attempt({ token, ...changes });
     },
     /** Ends or puts off, without an attempt. Default: at noon, without fallbacks. */
     finish: (seqs: number[], next: Untried, at = noon, fallbacks: FallbackCall[] = []) =>

@@ -113,14 +113,6 @@ it("accepting on PostgreSQL keeps what its columns cannot hold as near as they c
   expect(await acceptRequest(request({ body: bodies[1], dedupeKey: "k\x001" }))).toMatchObject({ kind: "duplicate" });
 });
 
-it("accepting on PostgreSQL takes a request again whose key's alerts are gone, without a conflict", async () => {
-  const url = await someDatabase();
-  const { acceptRequest } = await openInbox(url, "one");
-  await acceptRequest(request({ dedupeKey: "k", ids: [newId(), newId()] }));
-  await runSql(url, "DELETE FROM alerts WHERE item = 0");
-  expect(await acceptRequest(request({ dedupeKey: "k" }))).toMatchObject({ kind: "accepted", conflict: false });
-});
-
 it("accepting on PostgreSQL gives each alert to the relay that accepted it, for a while by the database's clock", async () => {
   const url = await someDatabase();
   const { acceptRequest } = await openInbox(url, "one");

@@ -208,23 +208,6 @@ it("a fence lets a lease be renewed while a write under it is not committed", as
   });
 });
 
-it("a fence counts for each alert of a routing that claims at once", async () => {
-  const { url, other } = await open();
-  const held = await takeLane(other, "held");
-  const lost = await takeLane(other, "lost");
-  await takeLane(other, "lost");
-  const [alert] = await accept(other);
-  const claimUnder = (lane: LaneFence) => ({ lane, token: lane.group, leaseMs: 1_000 });
-  const record = routed(alert?.seq ?? 0, { deliveries: [planned("a"), planned("b")] });
-  const [recorded] = await other.recordRouting([{ ...record, claims: [lost, held].map(claimUnder) }]);
-  expect(recorded?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "held"]);
-  const rows = "SELECT state, claim_token, due_at IS NULL AS claimed FROM deliveries ORDER BY seq";
-  expect(await runSql(url, rows)).toEqual([
-    { state: "queued", claim_token: null, claimed: false },
-    { state: "sending", claim_token: "held", claimed: true },
-  ]);
-});
-
 const laneOf = (name: string) => ({ group: name, statuses: [{ kind: "destination" as const, name }], paces: [] });
 
 it("what waits for a destination that a relay does not know is left to the relay that does, as long as that holds its lane", async () => {

@@ -45,14 +45,6 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
     expect(await store.acceptRequest(resent)).toEqual({ kind: "duplicate", ids: other.ids });
   });
 
-  test("stores a body without a key each time that it comes: routing decides whether it is a repeat", async (scene) => {
-    const { store } = scene;
-    for (let count = 0; count < 2; count += 1)
-      expect(await store.acceptRequest(request())).toMatchObject({ kind: "accepted", conflict: false });
-    expect(await store.acceptRequest(request({ dedupeKey: "evt-2" }))).toMatchObject({ kind: "accepted" });
-    expect([await store.countDuplicates(), (await store.countAlerts()).total]).toEqual([0, 3]);
-  });
-
   test("forgets keys after the window, and counts it from the latest request", async ({ store }) => {
     const dedupeWindowMs = 1000;
     const at = (receivedAt: number) => store.acceptRequest(request({ dedupeKey: "evt-1", dedupeWindowMs, receivedAt }));
@@ -73,10 +65,8 @@ export const describeAccepting = aboutScenes("accepting", openScene, (test) => {
     expect(listed.map(({ id }) => id).reverse()).toEqual(requests.slice(0, 200).map(({ ids }) => ids[0]));
   });
 
-  test("refuses a call that breaks a rule alone, whole, and commits the others that came with it", async ({
-    store,
-    newId,
-  }) => {
+  test("refuses a call that breaks a rule alone, whole, and commits the others that came with it", async (scene) => {
+    const { store, newId } = scene;
     const [first, half] = [request(), newId()];
     await store.acceptRequest(first);
     const requests = [request(), request({ ids: [half, ...first.ids] }), request()];

@@ -11,16 +11,13 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     const attempts = [{ at: noon + 100, durationMs: 50, action: "send", part: 1, parts: 1, outcome: "sent", detail }];
     const sent = { state: "sent", finishedAt: noon + 150, attempts };
     expect((await store.getAlert(id))?.deliveries[0]).toMatchObject(sent);
+    // The second of one claim comes late.
+    expect(await attempt({ token: "t1" })).toBe("late");
     expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
   });
 
-  test("records several that are asked for at once, each by its own claim", async ({
-    store,
-    lane,
-    route,
-    due,
-    states,
-  }) => {
+  test("records several that are asked for at once, each by its own claim", async (scene) => {
+    const { store, lane, route, due, states } = scene;
     const routed = [await route(), await route(), await route()];
     const seqs = (await due("chat")).map(({ seq }) => seq);
     const claims = seqs.map((seq, index) => claimOf(`t${index}`, seq));
@@ -67,14 +64,11 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     expect(await scene.due("chat", noon + 29_999)).toEqual([]);
     const last = { lastDetail: detail, lastReason: "no_answer", attempts: 1, ambiguous: 1 };
     expect(await scene.due("chat", noon + 30_000)).toMatchObject([{ ...waits, progress, ...last }]);
-  });
-
-  test("does not count an attempt that was only asked to wait", async ({ route, claim, attempt, due }) => {
-    await route();
-    await claim("chat", "t1");
-    const next = { state: "waiting", reason: "", dueAt: noon + 17_500 } as const;
-    await attempt({ token: "t1", outcome: "retry", reason: "rate_limited", countsAsAttempt: false, next });
-    expect(await due("chat", noon + 17_500)).toMatchObject([{ attempts: 0, ambiguous: 0 }]);
+    // An attempt that was only asked to wait does not count.
+    await scene.claim("chat", "t2", { now: noon + 30_000 });
+    const asked = { outcome: "retry", reason: "rate_limited", countsAsAttempt: false } as const;
+    await scene.attempt({ token: "t2", ...asked, next: { ...waits, dueAt: noon + 47_500 } });
+    expect(await scene.due("chat", noon + 47_500)).toMatchObject([{ attempts: 1, ambiguous: 1 }]);
   });
 
   test("keeps the claim, and a longer lease, while more parts follow", async (scene) => {
@@ -115,12 +109,6 @@ export const describeAttempts = aboutScenes("attempts", openScene, (test) => {
     expect(detail?.deliveries[0]?.attempts).toMatchObject([{ outcome: "rejected", reason: "kicked" }]);
     expect(await store.findThread("chat", "-1004", "tvl:usdc")).toBeUndefined();
     expect(await attempt({ token: "t2", deliverySeqs })).toBe("recorded");
-  });
-
-  test("takes no attempt twice: the second of one claim is late", async ({ route, claim, attempt }) => {
-    await route();
-    await claim("chat", "t1");
-    for (const answer of ["recorded", "late"]) expect(await attempt({ token: "t1" })).toBe(answer);
   });
 
   test("records one attempt of a digest for each of its deliveries", async ({ store, route, claim, attempt }) => {

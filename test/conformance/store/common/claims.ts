@@ -98,10 +98,9 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
   });
 
   test("makes a run of claims in one step: each its own, without those that nothing can be taken for", async (scene) => {
-    const { store, lane, route, due, claim, attempt, states } = scene;
+    const { store, lane, route, due, send, states } = scene;
     await route({ facts: { title: "before", alertKey: "one" } });
-    await claim("chat", "t0");
-    await attempt({ token: "t0", thread });
+    await send("chat", { thread });
     const routed = [];
     for (const title of ["first", "second", "third"]) routed.push(await route({ facts: { title, alertKey: "one" } }));
     const [first, second, third] = (await due("chat")).map(({ seq }) => seq) as [number, number, number];

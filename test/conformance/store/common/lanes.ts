@@ -32,6 +32,7 @@ async function openLost(open: OpenStore) {
   const [sending, queued] = await scene.due("chat");
   if (!sending || !queued) throw new Error("nothing is due");
   await scene.store.claimDeliveries(scene.lane, claimOf("t1", sending.seq), []);
+  await scene.store.saveWatchState({ name: "known", state: 0 });
   const next = await takeLane(scene.store);
   const call = (deliverySeq: number) => ({ deliverySeq, planned: [planned("mail")] });
   return { ...scene, id, sending, queued, next, call };
@@ -62,22 +63,23 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   ],
   ["a claim given back", ({ store, lane }) => store.releaseClaim(lane, "t1", noon)],
   ["the end of all that waits for no destination", ({ store, lane }) => store.failOrphans(lane, [], noon)],
-  ["a notice about them", ({ store, lane }) => store.recordNotice(noticeOf({ lane }))],
+  [
+    "a notice about them, with a health and what a watch remembers",
+    ({ store, lane }) => store.recordNotice(noticeOf({ lane, about: statusOf(), watch: { name: "new", state: 1 } })),
+  ],
+  ["what a watch remembers", ({ store, lane }) => store.saveWatchStateFor(lane, { name: "known", state: 1 })],
   ["paces", ({ store, lane }) => store.savePaces(lane, paces)],
   ["the health of a destination", ({ store, lane }) => store.saveStatus(lane, statusOf())],
 ];
 
 /** Who runs which lanes, and that nobody else writes for them. */
 export const describeLanes = aboutScenes("lanes", openScene, (test, open) => {
-  test("save the health of a destination with the notice that tells of it, or not at all", async ({ store, lane }) => {
+  test("save with a notice the health of a destination, and what a watch remembers", async ({ store, lane }) => {
     const deliveries = [planned("hook", { dueAt: noon })];
-    const dead = statusOf({ health: "dead" });
-    const lost = { group: lane.group, fence: lane.fence + 1 };
-    expect(await store.recordNotice(noticeOf({ deliveries, lane: lost, about: dead }))).toBe("lost");
-    expect(await store.loadStatuses()).toEqual([]);
-    for (const about of [dead, statusOf()]) {
-      expect(await store.recordNotice(noticeOf({ deliveries, lane, about }))).toBe("done");
-      expect(await store.loadStatuses()).toEqual([about]);
+    for (const about of [statusOf({ health: "dead" }), statusOf()]) {
+      const watch = { name: "account", state: about.health };
+      expect(await store.recordNotice(noticeOf({ deliveries, lane, about, watch }))).toBe("done");
+      expect([await store.loadStatuses(), await store.loadWatchState("account")]).toEqual([[about], about.health]);
     }
   });
 
@@ -148,5 +150,6 @@ async function stateOf({ store, id, due }: Scene & { id: string }) {
     deliveries: detail?.deliveries.map(({ attempts, ...delivery }) => delivery),
     due: await due("chat"),
     thread: await store.findThread("chat", "-1004", "tvl:usdc"),
+    watches: await Promise.all(["known", "new"].map((name) => store.loadWatchState(name))),
   };
 }

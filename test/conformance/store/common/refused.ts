@@ -9,7 +9,7 @@ const refused = (changes: Partial<RefusedRequest> = {}): RefusedRequest => ({
 });
 
 export const describeRefused = aboutScenes("refused requests", openScene, (test) => {
-  test("are kept as they came, apart from the alerts, and listed newest first, over a restart too", async (scene) => {
+  test("are kept as they came, apart from the alerts, and listed newest first, over a restart too, and marked once as released", async (scene) => {
     const [first, second, other] = [refused(), refused({ unkept: 7 }), refused({ source: "other" })];
     for (const one of [first, second, other]) await scene.store.recordRefused(one);
     await scene.restart();
@@ -26,15 +26,10 @@ export const describeRefused = aboutScenes("refused requests", openScene, (test)
     expect({ ...found, body: undefined }).toEqual({ ...summary, ...sizes, headers: JSON.parse(headers) });
     expect(Buffer.from(found?.body ?? "")).toEqual(body);
     expect(await store.getRefused("none")).toBeUndefined();
+    await store.markReleased(first.id, ["a", "b"], noon + 1);
+    await store.markReleased(first.id, ["c"], noon + 2);
+    expect((await store.getRefused(first.id))?.released).toEqual({ at: noon + 1, alertIds: ["a", "b"] });
     expect(await store.listAlerts({ limit: 10 })).toEqual([]);
-  });
-
-  test("are marked as released once", async ({ store }) => {
-    const one = refused();
-    await store.recordRefused(one);
-    await store.markReleased(one.id, ["a", "b"], noon + 1);
-    await store.markReleased(one.id, ["c"], noon + 2);
-    expect((await store.getRefused(one.id))?.released).toEqual({ at: noon + 1, alertIds: ["a", "b"] });
   });
 
   test("of one source and address are the newest 200, and no more than 4 MiB but for the newest; others keep theirs", async (scene) => {

@@ -18,11 +18,6 @@ async function takeEach(store: Store, requests: IncomingRequest[], repeatWindowM
   for (const one of requests) await take(store, [one], repeatWindowMs);
 }
 
-const ways = [
-  ["in one step", take],
-  ["in steps of their own", takeEach],
-] as const;
-
 async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs" | "isRepeatDespiteKey">) {
   const unrouted = (await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER)).flatMap(({ alerts }) => alerts);
   const recorded = await store.recordRouting(
@@ -41,12 +36,45 @@ async function fatesOf(store: Store, requests: IncomingRequest[]): Promise<strin
 }
 
 export const describeRepeats = aboutScenes("repeats", openScene, (test, open) => {
-  it.each(ways)("takes the same bytes by two hooks for two alerts, %s", async (_, takeAll) => {
-    const { store } = await openScene(open);
-    const hooks = [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source }));
-    await takeAll(store, hooks);
-    const [, first] = hooks;
-    expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
+  it.each<[string, () => IncomingRequest[], ("sent" | number)[]]>([
+    [
+      "takes the same bytes by two hooks for two alerts",
+      () => [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source })),
+      ["sent", "sent", "sent", 1],
+    ],
+    [
+      "compares the very bytes, and never the checksum alone",
+      () => [oneBody, collidingBody, collidingBody, oneBody].map((body) => withBody(body)),
+      ["sent", "sent", 1, 0],
+    ],
+    [
+      "forgets a body after the window, counted from the last that was no repeat",
+      () => [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms })),
+      ["sent", 0, "sent", 2],
+    ],
+    [
+      "compares a request with a key by its key alone",
+      () => ["k", undefined, "other"].map((dedupeKey) => withBody("a", { dedupeKey })),
+      ["sent", "sent", "sent"],
+    ],
+    [
+      "never takes an alert for the repeat of a test",
+      () => (["test", "hook", "test"] as const).map((origin) => withBody("a", { origin })),
+      ["sent", "sent", 0],
+    ],
+    [
+      "names for each alert of a batch the one at its place",
+      () => [1, 2].map(() => withBody("[1,2]", { ids: [newIdAt(noon), newIdAt(noon)] })),
+      ["sent", "sent", 0, 1],
+    ],
+  ])("%s, in one step and in steps of their own", async (_rule, make, fates) => {
+    for (const takeAll of [take, takeEach]) {
+      const { store } = await openScene(open);
+      const all = make();
+      await takeAll(store, all, 1000);
+      const ids = all.flatMap((one) => one.ids);
+      expect(await fatesOf(store, all)).toEqual(fates.map((fate) => (fate === "sent" ? fate : ids[fate])));
+    }
   });
 
   test("finds a repeat under another key where keys count for nothing, and only there", async ({ store }) => {
@@ -86,8 +114,7 @@ export const describeRepeats = aboutScenes("repeats", openScene, (test, open) =>
     const at = (receivedAt: number) => withBody("fires", { receivedAt, ids: [newIdAt(receivedAt)] });
     const all = [at(noon), at(noon + 2 * hour), at(noon + 3 * hour)];
     await take(store, all);
-    await scene.claim("chat", "t", { now: noon + 10 });
-    await scene.attempt({ token: "t", at: noon + 100 });
+    await scene.send("chat", { claimedAt: noon + 10 });
     await scene.route({ receivedAt: noon + 4 * hour, facts: { alertKey: "another" }, to: ["chat"] });
     await store.removeAlerts({ receivedBefore: noon + hour, limit: 10 });
     expect(await store.getAlert(all[0]?.ids[0] ?? "")).toBeUndefined();
@@ -104,20 +131,6 @@ export const describeRepeats = aboutScenes("repeats", openScene, (test, open) =>
     const later = withBody("a");
     await take(scene.store, [later]);
     expect(await fatesOf(scene.store, [later])).toEqual([first]);
-  });
-
-  it.each(ways)("compares the very bytes, and never the checksum alone, %s", async (_, takeAll) => {
-    const { store } = await openScene(open);
-    const all = [withBody(oneBody), withBody(collidingBody), withBody(collidingBody), withBody(oneBody)];
-    await takeAll(store, all);
-    expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[1]?.ids[0], all[0]?.ids[0]]);
-  });
-
-  test("names for each alert of a batch the one at its place", async ({ store, newId }) => {
-    const [first, again] = [0, 0].map(() => withBody("[1,2]", { ids: [newId(), newId()] }));
-    if (first === undefined || again === undefined) throw new Error("two were made");
-    await take(store, [first, again]);
-    expect(await fatesOf(store, [first, again])).toEqual(["sent", "sent", ...first.ids]);
   });
 
   test("takes nothing for a repeat, and for a first, that was not judged or does not name its own event", async (scene) => {
@@ -138,25 +151,6 @@ export const describeRepeats = aboutScenes("repeats", openScene, (test, open) =>
     await store.recordRoutingFailure([unrouted?.alerts[0]?.seq ?? 0], "it broke", noon + hour);
     await take(store, [second]);
     expect(await fatesOf(store, [failing, second])).toEqual([second.ids[0], "sent"]);
-  });
-
-  test("compares a request with a key by its key alone", async ({ store }) => {
-    const all = [withBody("a", { dedupeKey: "k" }), withBody("a"), withBody("a", { dedupeKey: "other" })];
-    await take(store, all);
-    expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
-  });
-
-  test("never takes an alert for the repeat of a test", async ({ store }) => {
-    const all = [withBody("a", { origin: "test" }), withBody("a"), withBody("a", { origin: "test" })];
-    await take(store, all);
-    expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0]]);
-  });
-
-  it.each(ways)("forgets a body after the window, counted from the last that was no repeat, %s", async (_, takeAll) => {
-    const { store } = await openScene(open);
-    const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
-    await takeAll(store, all, 1000);
-    expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
   });
 
   test("can be resent as any other alert", async ({ store }) => {

@@ -64,19 +64,15 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
   });
 
-  test("of one alert are returned as they were made, and stand for a mailbox each", async ({
-    store,
-    finish,
-    route,
-  }) => {
+  test("of one alert are returned as they were made, and stand for a mailbox each", async (scene) => {
+    const { store, finish, route } = scene;
     const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
     const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
     await finish(seqs, { state: "expired", reason: "too old" });
     const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
     expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
-    expect(await store.listDue("mail", noon + 9, 9)).toMatchObject(
-      Array(2).fill({ purpose: "resend", createdAt: noon + 9 }),
-    );
+    const each = { purpose: "resend", createdAt: noon + 9 };
+    expect(await store.listDue("mail", noon + 9, 9)).toMatchObject([each, each]);
     expect((await store.getAlert(id))?.deliveries).toMatchObject([
       { recipient: "a@x.example", resentBy: made[1]?.id },
       { recipient: "gone@x.example", resentBy: made[0]?.id },
@@ -99,38 +95,31 @@ export const describeResends = aboutScenes("resends", openScene, (test) => {
     expect(await store.rescheduleHeld({ ...change, isNamed: true })).toBe(0);
   });
 
-  test("leave alone what waits, and what arrived", async ({ store, route, claim, attempt }) => {
+  test("leave alone what waits, and what arrived", async ({ store, route, send }) => {
     const { id } = await route({ to: ["chat"] });
-    await claim("chat", "t1");
-    await attempt({ token: "t1" });
+    await send("chat");
     await store.addDeliveries(id, [planned("chat")], "alert", noon);
     await store.addDeliveries(id, [planned("chat")], "resend", noon);
     const stands = (await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy);
     expect(stands).toEqual([undefined, undefined, undefined]);
   });
 
-  test("of many are due behind everything else, whenever that came", async (scene) => {
+  test("of many are due behind everything else, and where it is their turn behind what a person asked for alone", async (scene) => {
+    const { store } = scene;
     await fail(scene, 3);
-    await resendAll(scene.store);
-    await scene.route({ to: [planned("chat", { dueAt: noon + 100 })] });
-    const purposes = async (limit: number) =>
-      (await scene.store.listDue("chat", noon + 100, limit)).map(({ purpose }) => purpose);
-    expect(await purposes(2)).toEqual(["alert", "bulk_resend"]);
+    await resendAll(store);
+    const { id } = await scene.route({ to: [planned("chat", { dueAt: noon + 100 })] });
+    const purposes = async (limit: number, isTheirTurn = false) =>
+      (await store.listDue("chat", noon + 100, limit, isTheirTurn)).map(({ purpose }) => purpose);
+    const resent = ["bulk_resend", "bulk_resend", "bulk_resend"];
     expect(await purposes(1)).toEqual(["alert"]);
-    expect(await purposes(10)).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend"]);
-    expect(await scene.store.nextDueAt("chat")).toBe(noon);
-  });
-
-  test("of many are listed before other alerts where it is their turn, and behind what a person asked for", async (scene) => {
-    await fail(scene, 3);
-    await resendAll(scene.store);
-    const { id } = await scene.route({ to: ["chat"] });
-    await scene.store.addDeliveries(id, [planned("chat")], "resend", noon);
-    const purposes = async (limit: number) =>
-      (await scene.store.listDue("chat", noon, limit, true)).map(({ purpose }) => purpose);
-    expect(await purposes(3)).toEqual(["resend", "bulk_resend", "bulk_resend"]);
-    expect((await purposes(5)).sort()).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend", "resend"]);
-    expect(await purposes(1)).toEqual(["resend"]);
+    expect(await purposes(2)).toEqual(["alert", "bulk_resend"]);
+    expect(await purposes(10)).toEqual(["alert", ...resent]);
+    expect(await store.nextDueAt("chat")).toBe(noon);
+    await store.addDeliveries(id, [planned("chat")], "resend", noon);
+    expect(await purposes(1, true)).toEqual(["resend"]);
+    expect(await purposes(3, true)).toEqual(["resend", "bulk_resend", "bulk_resend"]);
+    expect((await purposes(5, true)).sort()).toEqual(["alert", ...resent, "resend"]);
   });
 
   test("of many are counted, with those that have arrived, until none waits", async (scene) => {

@@ -1,4 +1,4 @@
-import { expect, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { fullListBytes, type RoutingDraft, type UnroutedRequest } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
@@ -16,27 +16,24 @@ function draftOf(changes: Partial<RoutingDraft> = {}): RoutingDraft {
 
 const seqsOf = (listed: UnroutedRequest[]) => listed.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
 
-export const describeRouting = aboutScenes("routing", openScene, (test) => {
-  test("claims a delivery in the same step for a lane that is held, unless quiet hours hold it, and leaves it due for one that is lost", async (scene) => {
+export const describeRouting = aboutScenes("routing", openScene, (test, open) => {
+  test("claims each delivery in the same step whose lane is held, unless quiet hours hold it, and leaves those of a lost lane due", async (scene) => {
     const { store, lane, due, newId, states } = scene;
     const lost = await takeLane(store, "other");
     await takeLane(store, "other");
-    for (let count = 0; count < 2; count += 1) await store.acceptRequest(request({ ids: [newId()] }));
-    const seqs = seqsOf(await store.listUnrouted(10, noon));
-    const records = [lane, lost].map((of, index) => ({
-      ...routed(seqs[index] ?? 0, { deliveries: [planned("chat"), planned("mail", { state: "held" })] }),
-      claims: [0, 1].map((place) => ({ lane: of, token: `t${index}.${place}`, leaseMs: 1000 })),
-    }));
-    const [first, second] = await store.recordRouting(records);
-    expect(first?.deliveries[0]?.claimed).toMatchObject({
-      token: "t0.0",
-      deliveries: [{ seq: first?.deliveries[0]?.seq, state: "sending", facts: { title: expect.any(String) } }],
+    await store.acceptRequest(request({ ids: [newId()] }));
+    const [seq = 0] = seqsOf(await store.listUnrouted(10, noon));
+    const deliveries = [planned("chat"), planned("chat"), planned("mail", { state: "held" })];
+    const claims = [lost, lane, lane].map((of, place) => ({ lane: of, token: `t${place}`, leaseMs: 1000 }));
+    const [recorded] = await store.recordRouting([{ ...routed(seq, { deliveries }), claims }]);
+    const [left, taken, held] = recorded?.deliveries ?? [];
+    expect(taken?.claimed).toMatchObject({
+      token: "t1",
+      deliveries: [{ seq: taken?.seq, state: "sending", facts: { title: expect.any(String) } }],
     });
-    expect([...(first?.deliveries.slice(1) ?? []), ...(second?.deliveries ?? [])].map((made) => made?.claimed)).toEqual(
-      new Array(3).fill(undefined),
-    );
-    expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["sending", "held"]);
-    expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
+    expect([left?.claimed, held?.claimed]).toEqual([undefined, undefined]);
+    expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["queued", "sending", "held"]);
+    expect((await due("chat")).map((one) => one.seq)).toEqual([left?.seq]);
   });
 
   test("records how an alert is routed in the step that accepts it, with its claim", async (scene) => {
@@ -63,15 +60,6 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect(heard).not.toHaveBeenCalled();
   });
 
-  test("stores a lone request without its routing when that cannot be recorded", async ({ store }) => {
-    const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
-    const incoming = request();
-    const acceptance = await store.acceptRequest(incoming, [broken]);
-    expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids });
-    expect(acceptance).not.toHaveProperty("recorded");
-    expect((await findUnrouted(store, incoming.ids[0])).failures).toBe(0);
-  });
-
   test("sends nothing for a request with the key of an earlier one, nor for a body that repeats one", async (scene) => {
     const { store, due, newId } = scene;
     const draft = draftOf({ deliveries: [planned("chat")], repeatWindowMs: hour });
@@ -86,34 +74,39 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect((await due("chat")).map(({ alertId }) => alertId)).toEqual([...first.ids, ...named.ids]);
   });
 
-  test("stores a request whose routing cannot be recorded, which then waits for it, and the others beside it", async (scene) => {
+  test("stores a request whose routing cannot be recorded, alone and among others, and lets it wait for that", async (scene) => {
     const { store, newId } = scene;
+    const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
     const heard = vi.fn();
     store.subscribe("accepted", heard);
-    const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
-    const requests = [request({ ids: [newId()] }), request({ ids: [newId()] }), request({ ids: [newId()] })];
-    const drafts = [draftOf(), broken, undefined];
-    const acceptances = await Promise.all(
-      requests.map((one, index) => store.acceptRequest(one, drafts[index] && [drafts[index]])),
-    );
+    const requests = [1, 2, 3].map(() => request({ ids: [newId()] }));
+    const drafts = [[draftOf()], [broken], undefined];
+    const acceptances = await Promise.all(requests.map((one, index) => store.acceptRequest(one, drafts[index])));
     expect(acceptances.map(({ kind }) => kind)).toEqual(["accepted", "accepted", "accepted"]);
     const waiting = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ id }) => id));
-    expect(waiting).toEqual(expect.arrayContaining([...(requests[1]?.ids ?? []), ...(requests[2]?.ids ?? [])]));
+    expect(waiting).toEqual(expect.arrayContaining(requests.slice(1).flatMap(({ ids }) => ids)));
     expect(heard).toHaveBeenCalled();
+    const lone = request();
+    const acceptance = await store.acceptRequest(lone, [broken]);
+    expect(acceptance).toMatchObject({ kind: "accepted", ids: lone.ids });
+    expect(acceptance).not.toHaveProperty("recorded");
+    expect((await findUnrouted(store, lone.ids[0])).failures).toBe(0);
   });
 
-  test("hands out what is not routed, oldest first, alerts of one request together, over a restart", async (scene) => {
+  test("hands out what is not routed, oldest first, a request whole also beyond what was asked for, over a restart", async (scene) => {
     const two = request({ ids: [scene.newId(), scene.newId()], body: Buffer.from("[1,2]") });
     const one = request({ receivedAt: noon + 1, contentType: undefined });
-    await scene.store.acceptRequest(two);
-    await scene.store.acceptRequest(one);
+    for (const each of [request(), two, one]) await scene.store.acceptRequest(each);
     await scene.restart();
-    const unrouted = await scene.store.listUnrouted(10, noon);
-    expect(unrouted.map(({ alerts }) => alerts.map(({ id }) => id))).toEqual([two.ids, one.ids]);
-    expect(unrouted[0]).toMatchObject({ contentType: "application/json" });
-    expect(Buffer.from(unrouted[0]?.body ?? []).toString()).toBe("[1,2]");
-    expect(unrouted[1]?.contentType).toBeUndefined();
-    expect(unrouted[1]?.alerts[0]).toMatchObject({ receivedAt: noon + 1, failures: 0, origin: "hook" });
+    const [, batch, last] = await scene.store.listUnrouted(10, noon);
+    const items = [batch, last].map((each) => each?.alerts.map(({ id, item }) => [id, item]));
+    expect(items).toEqual([two, one].map(({ ids }) => ids.map((id, item) => [id, item])));
+    expect(batch).toMatchObject({ contentType: "application/json" });
+    expect(Buffer.from(batch?.body ?? []).toString()).toBe("[1,2]");
+    expect(last?.contentType).toBeUndefined();
+    expect(last?.alerts[0]).toMatchObject({ receivedAt: noon + 1, failures: 0, origin: "hook" });
+    const listed = await scene.store.listUnrouted(2, noon);
+    expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 2]);
   });
 
   test("hands out bodies that stay as they are, each in memory of its own", async ({ store }) => {
@@ -179,27 +172,18 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
   });
 
-  test("shows an alert that no route wanted as unmatched, and not one that another alert's message shows", async (scene) => {
-    const { store, route } = scene;
-    const { id } = await route({ to: [] });
-    expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
-    const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
-    const shown = await route({ to: [], decisions });
-    expect(await store.getAlert(shown.id)).toMatchObject({ unmatched: false, decisions });
-  });
-
-  test("shows an alert that a route dropped on purpose as dropped, and lists it as such", async ({ store, route }) => {
-    const { id } = await route({ to: [], decisions: [dropping] });
-    expect(await store.getAlert(id)).toMatchObject({ dropped: true, unmatched: false, decisions: [dropping] });
-    const listed = async (state: "dropped" | "unmatched") =>
-      (await store.listAlerts({ limit: 10, state })).map((alert) => alert.id);
-    expect(await listed("dropped")).toEqual([id]);
-    expect(await listed("unmatched")).toEqual([]);
-  });
-
-  test("counts an alert as delivered when another route sends what one has dropped", async ({ store, route }) => {
-    const { id } = await route({ decisions: [dropping] });
-    expect(await store.getAlert(id)).toMatchObject({ dropped: false, unmatched: false });
+  it.each<[string, string[], Decision[], ("unmatched" | "dropped")?]>([
+    ["no route wanted is unmatched", [], [], "unmatched"],
+    ["another alert's message shows is neither", [], [{ route: "(none)", result: "contained", reason: "shown" }]],
+    ["a route has dropped on purpose is dropped", [], [dropping], "dropped"],
+    ["another route sends than the one that drops it is neither", ["chat"], [dropping]],
+  ])("an alert that %s", async (_fate, to, decisions, state) => {
+    const { store, route } = await openScene(open);
+    const { id } = await route({ to, decisions });
+    const [unmatched, dropped] = [state === "unmatched", state === "dropped"];
+    expect(await store.getAlert(id)).toMatchObject({ unmatched, dropped, decisions });
+    for (const one of ["unmatched", "dropped"] as const)
+      expect(await store.listAlerts({ limit: 10, state: one })).toHaveLength(Number(state === one));
   });
 
   test("ends a muted delivery at once, and never hands it out", async ({ store, route, due }) => {
@@ -222,6 +206,9 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect(await store.getAlert(id)).toMatchObject({ routingError: "the rule could not be read", unmatched: false });
     await store.recordRouting([routed(seq)]);
     expect((await store.getAlert(id))?.routingError).toBeUndefined();
+    // No failure is counted of what is routed.
+    await store.recordRoutingFailure([seq], "late", noon);
+    expect((await store.getAlert(id))?.routingError).toBeUndefined();
   });
 
   test("hands out only what was accepted behind a position, and what has failed wherever it stands", async (scene) => {
@@ -235,16 +222,6 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect(await seqsBehind(all[2] ?? 0)).toEqual([all[3], all[0]]);
   });
 
-  test("hands out a request whole, also where it goes beyond what was asked for", async ({ store, newId }) => {
-    await store.acceptRequest(request());
-    const batch = request({ ids: Array.from({ length: 5 }, newId) });
-    await store.acceptRequest(batch);
-    await store.acceptRequest(request());
-    const listed = await store.listUnrouted(3, noon);
-    expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 5]);
-    expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(batch.ids.map((id, item) => [id, item]));
-  });
-
   test("hands out what has failed behind all others, one request at a time, with why it failed", async (scene) => {
     const { store, newId } = scene;
     for (const ids of [[newId(), newId()], [newId()], [newId()]]) await store.acceptRequest(request({ ids }));
@@ -256,12 +233,6 @@ export const describeRouting = aboutScenes("routing", openScene, (test) => {
     expect((await store.listUnrouted(10, noon))[1]?.alerts).toMatchObject([failed, failed]);
     await store.recordRoutingFailure(batch.slice(0, 1), "again", noon + 1);
     expect(await list()).toEqual([third, batch.slice(1)]);
-  });
-
-  test("counts no failure of an alert that is routed", async ({ store, route }) => {
-    const { id, seq } = await route();
-    await store.recordRoutingFailure([seq], "late", noon);
-    expect((await store.getAlert(id))?.routingError).toBeUndefined();
   });
 
   test("keeps a notice of the relay itself as an alert without a request", async ({ store, due }) => {

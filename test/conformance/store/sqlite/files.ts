@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { Sqlite } from "../../../../src/store/sqlite/sqlite-library.ts";
+import { withSqlite } from "../../../../src/store/sqlite/sqlite-library.ts";
 import type { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { makeTempFolder } from "../../../support/temp-folder.ts";
 import { aboutScenes, noon, openScene } from "../scene.ts";
@@ -37,10 +37,10 @@ export const describeFiles = aboutScenes("as files", openScene<SqliteStore>, (te
     await backup;
     expect(readdirSync(folder)).toEqual(["copy.db"]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    const copy = new Sqlite(path, { readonly: true });
-    expect(copy.pragma("integrity_check", { simple: true })).toBe("ok");
-    const ids = copy.prepare("SELECT id FROM alerts ORDER BY seq").pluck().all();
-    copy.close();
+    const ids = withSqlite(path, { readonly: true }, (copy) => {
+      expect(copy.pragma("integrity_check", { simple: true })).toBe("ok");
+      return copy.prepare("SELECT id FROM alerts ORDER BY seq").pluck().all();
+    });
     expect(ids).toEqual([before.id, ...written].slice(0, ids.length));
     expect(written.length).toBeGreaterThan(0);
   });
