@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { withSqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -35,22 +35,10 @@ it("the lock on the data folder keeps a second process out, in one clear line, a
   await store.close();
 });
 
-it("the lock on the data folder keeps out a second store of the same process, and lets it in after the first has closed", async () => {
-  const dataDir = makeTempFolder();
-  const first = await open(dataDir);
-  await expect(open(dataDir)).rejects.toMatchObject({ code: "store_locked" });
-  await first.close();
-  await (await open(dataDir)).close();
-});
-
 it("the lock on the data folder is let go when opening fails, and so is the database", async () => {
   const dataDir = makeTempFolder();
   const path = join(dataDir, "tocsin.db");
-  const setVersion = (version: number) => {
-    const db = new Sqlite(path);
-    db.pragma(`user_version = ${version}`);
-    db.close();
-  };
+  const setVersion = (version: number) => withSqlite(path, {}, (db) => db.pragma(`user_version = ${version}`));
   setVersion(999);
   await expect(open(dataDir)).rejects.toMatchObject({ code: "store_too_new" });
   setVersion(0);

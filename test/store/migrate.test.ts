@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { Sqlite, withSqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const migration = (number: number, sql: string): Migration => ({ number, name: `000${number}_test.sql`, sql });
@@ -52,10 +52,9 @@ it("migrations that fail leave the database as it was, and say which statement i
 
 function makeDatabase(version: number): string {
   const path = join(makeTempFolder(), "tocsin.db");
-  const db = new Sqlite(path);
-  db.exec("CREATE TABLE from_the_future (x ANY) STRICT");
-  db.pragma(`user_version = ${version}`);
-  db.close();
+  withSqlite(path, {}, (db) =>
+    db.exec(`CREATE TABLE from_the_future (x ANY) STRICT; PRAGMA user_version = ${version}`),
+  );
   return path;
 }
 

@@ -6,7 +6,7 @@ import { writeStoredLog } from "../../bench/stored-log.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Repair, repairDatabase } from "../../src/store/sqlite/repair-database.ts";
-import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { Sqlite, withSqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -54,12 +54,8 @@ function readableRows(path: string, table: string, last: number): Map<number, Ro
   return found;
 }
 
-function ask(sql: string, path = whole): unknown {
-  const db = new Sqlite(path, { readonly: true });
-  const found = db.prepare(sql).pluck().get();
-  db.close();
-  return found;
-}
+const ask = (sql: string, path = whole): unknown =>
+  withSqlite(path, { readonly: true }, (db) => db.prepare(sql).pluck().get());
 
 /** As a failing disk leaves a file. */
 const damages: Record<string, (file: Buffer, random: SeededRandom) => void> = {
@@ -160,11 +156,8 @@ test("keeps an alert whose facts are damaged, with its body and deliveries, and 
 
 test("a damaged list of free pages costs no row", async () => {
   const path = copyOfWhole();
-  const db = new Sqlite(path);
-  db.exec("CREATE TABLE gone AS SELECT * FROM requests; DROP TABLE gone");
-  db.pragma("wal_checkpoint(TRUNCATE)");
+  withSqlite(path, {}, (db) => db.exec("CREATE TABLE gone AS SELECT * FROM requests; DROP TABLE gone"));
   const free = readFileSync(path).readUInt32BE(32);
-  db.close();
   expect(free).toBeGreaterThan(0);
   overwrite(path, (free - 1) * pageSize, Buffer.alloc(pageSize, 0xab));
   const repair = await repairDatabase(path, 0);
