@@ -192,7 +192,7 @@ async function createMailServers(): Promise<Record<string, string>> {
   const password = canaries.mailPassword.value;
   const login = `${user}:${encodeURIComponent(password)}`;
   const echoed = `${password} ${base64(`\0${user}\0${password}`)} ${base64(password)}`.replace(/[\r\n]/g, "");
-  const mailbox = await createMailboxStandIn({ now: Date.now, user, password });
+  const mailbox = await createMailboxStandIn({ now: Date.now, login: { user, password } });
   const deaf = await createScriptedSmtpServer({ script: { auth: `535 5.7.8 not you: ${echoed}` } });
   const picky = await createScriptedSmtpServer({ script: { dot: `554 5.6.0 not this, ${echoed}` } });
   const broken = await createScriptedSmtpServer({ script: { mail: `450 4.3.0 later, ${echoed}` } });

@@ -2,10 +2,10 @@ import type { Now } from "../../src/core/clock.ts";
 import { type BoardSource, offerFaults, type Place } from "../board/source.ts";
 import { createChanges, createFaults } from "../stand-in.ts";
 import { type Asked, faultChoices, Limits, openVendorServer, type VendorFault } from "../vendor-server.ts";
-import { type App, type AppName, type Posted, reply } from "./app.ts";
-import { createDiscord, type DiscordContent } from "./discord.tsx";
-import { createNtfy, type NtfyContent } from "./ntfy.tsx";
-import { createSlack, type SlackContent } from "./slack.tsx";
+import { type App, type AppName, reply } from "./app.ts";
+import { createDiscord } from "./discord.tsx";
+import { createNtfy } from "./ntfy.tsx";
+import { createSlack } from "./slack.tsx";
 
 /** A fault for the next request that posts a message. */
 export interface AppFault extends VendorFault<"flood" | "gone"> {
@@ -18,12 +18,6 @@ const appFaults: Readonly<Record<string, AppFault>> = {
   "asks to wait 5 seconds (429)": { kind: "flood" },
   "says that the webhook or topic is gone": { kind: "gone" },
 };
-
-interface AppContents {
-  slack: SlackContent;
-  discord: DiscordContent;
-  ntfy: NtfyContent;
-}
 
 export type AppsStandIn = Awaited<ReturnType<typeof createAppsStandIn>>;
 
@@ -81,7 +75,8 @@ export async function createAppsStandIn({ now, limited = true }: { now: Now; lim
         faults: offerFaults(faults, appFaults, () => ({ app: one.name })),
       }),
     ),
-    messages: <A extends AppName>(app: A) => structuredClone(apps[app].messages.posted) as Posted<AppContents[A]>[],
+    messages: <A extends AppName>(app: A) =>
+      structuredClone(apps[app].messages.posted) as (typeof apps)[A]["messages"]["posted"],
     close,
   };
 }

@@ -13,20 +13,17 @@ const embed = z.object({
   footer: z.object({ text: z.string().max(2_048) }).optional(),
   image: z.object({ url: z.string().max(2_048) }).optional(),
 });
+const attachment = z.object({
+  id: z.coerce.string(),
+  filename: z.string().optional(),
+  description: z.string().max(1_024).optional(),
+});
 const message = z.object({
   content: z.string().max(2_000).optional(),
   embeds: z.array(embed).max(10).optional(),
   flags: z.int().optional(),
   allowed_mentions: z.object({ parse: z.array(z.enum(["roles", "users", "everyone"])).optional() }).optional(),
-  attachments: z
-    .array(
-      z.object({
-        id: z.coerce.string(),
-        filename: z.string().optional(),
-        description: z.string().max(1_024).optional(),
-      }),
-    )
-    .optional(),
+  attachments: z.array(attachment).optional(),
 });
 const embedUnitsInAll = 6_000;
 /** `SUPPRESS_NOTIFICATIONS` */

@@ -4,9 +4,10 @@ import { readJson } from "../../src/ground/text/read-json.ts";
 import { Picture, WebLink } from "../board/views.tsx";
 import { type App, type AppDeps, Messages, reply } from "./app.ts";
 
+const name = z.string().regex(/^[-_A-Za-z0-9]{1,64}$/);
 /** The part of https://docs.ntfy.sh/publish/#publish-as-json that Tocsin uses. */
 const publishing = z.strictObject({
-  topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/),
+  topic: name,
   title: z.string().default(""),
   message: z.string().default(""),
   priority: z.int().min(1).max(5).default(3),
@@ -14,10 +15,7 @@ const publishing = z.strictObject({
   click: z.string().optional(),
   attach: z.url({ protocol: /^https?$/ }).optional(),
   filename: z.string().optional(),
-  sequence_id: z
-    .string()
-    .regex(/^[-_A-Za-z0-9]{1,64}$/)
-    .optional(),
+  sequence_id: name.optional(),
 });
 /** The server's error for each field. */
 const codes: Readonly<Record<string, readonly [code: number, words: string]>> = {

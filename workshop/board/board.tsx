@@ -1,13 +1,11 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { csrf } from "hono/csrf";
 import type { FC } from "hono/jsx";
 import { secureHeaders } from "hono/secure-headers";
 import { streamSSE } from "hono/streaming";
-import { closeServer, listen } from "../stand-in.ts";
+import { openServer } from "../stand-in.ts";
 import { boardScript } from "./script.ts";
 import type { BoardSource, Place, ShownCall, ShownMessage } from "./source.ts";
 import { boardStyle } from "./style.ts";
@@ -19,48 +17,14 @@ const callsShown = 12;
 /** Shows all applications as their readers see them. `/?app=slack` shows one, `&place=ID` one of its places. */
 export async function openBoard(sources: readonly BoardSource[]) {
   const closing = new AbortController();
-  const app = createBoardApp(sources, closing.signal);
-  const serve = getRequestListener(app.fetch);
-  const server = createServer((request, response) => void serve(request, response));
-  const { url } = await listen(server);
-  return {
-    url,
-    async close(): Promise<void> {
-      closing.abort();
-      await closeServer(server);
-    },
-  };
-}
-
-/** @param closing ends the event streams */
-function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
   const app = new Hono<{ Variables: { policy?: string } }>();
   app.use(async (c, next) => {
-    // After the handler, so a file's own policy replaces the page's.
     await next();
-    if (c.var.policy !== undefined) c.header("content-security-policy", c.var.policy);
+    c.header("content-security-policy", c.var.policy ?? pagePolicy);
   });
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: {
-        defaultSrc: ["'none'"],
-        styleSrc: ["'self'"],
-        scriptSrc: ["'self'"],
-        // Slack and ntfy show the relay's pictures by an address of this machine.
-        imgSrc: ["'self'", "data:", "http://127.0.0.1:*", "http://localhost:*"],
-        connectSrc: ["'self'"],
-        frameSrc: ["'self'"],
-        formAction: ["'self'"],
-        baseUri: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
-      strictTransportSecurity: false,
-      // A mail in its frame has its own origin, which conflicts with an agent cluster for the page's origin.
-      originAgentCluster: false,
-      referrerPolicy: "no-referrer",
-    }),
-  );
-  app.use(csrf());
+  // A mail in its frame has its own origin, which conflicts with an agent cluster for the page's origin.
+  const headers = { strictTransportSecurity: false, originAgentCluster: false, referrerPolicy: "no-referrer" };
+  app.use(secureHeaders(headers), csrf());
 
   const sourceOf = (name: string | undefined) => sources.find((source) => source.app === name) ?? sources[0];
 
@@ -93,7 +57,7 @@ function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
       tell();
       await new Promise<void>((resolve) => {
         stream.onAbort(resolve);
-        closing.addEventListener("abort", () => resolve(), { once: true });
+        closing.signal.addEventListener("abort", () => resolve(), { once: true });
       });
       for (const stop of stops) stop();
     }),
@@ -102,16 +66,33 @@ function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
   const morphing = createRequire(import.meta.url).resolve("idiomorph/dist/idiomorph.min.js");
   const script = `${readFileSync(morphing, "utf8")}\n${boardScript}`;
   app.get("/board.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
-  return app;
+
+  const { url, close } = await openServer(app.fetch);
+  return {
+    url,
+    async close(): Promise<void> {
+      closing.abort();
+      await close();
+    },
+  };
 }
+
+/** Slack and ntfy show the relay's pictures by an address of this machine. */
+const pagePolicy = [
+  "default-src 'none'; img-src 'self' data: http://127.0.0.1:* http://localhost:*; base-uri 'none'",
+  "style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
 
 const addressOf = (app: string, place: string) => `/?app=${app}&place=${encodeURIComponent(place)}`;
 
-const BoardPage: FC<{ sources: readonly BoardSource[]; source: BoardSource; place?: Place }> = ({
-  sources,
-  source,
-  place,
-}) => (
+interface Shown {
+  sources: readonly BoardSource[];
+  source: BoardSource;
+  place?: Place;
+}
+
+const BoardPage: FC<Shown> = ({ sources, source, place }) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />

@@ -5,13 +5,16 @@ const list = () => document.querySelector(".messages");
 let loading = false;
 let again = false;
 
+const forms = {
+  clock: { timeStyle: "medium" },
+  time: { timeStyle: "short" },
+  "date and time": { dateStyle: "long", timeStyle: "short" },
+};
+
 function showInstants() {
   for (const element of document.querySelectorAll("time")) {
-    const at = new Date(element.dateTime);
-    const hour = { hour: "2-digit", minute: "2-digit", hour12: false };
-    if (element.dataset.form === undefined) element.textContent = at.toLocaleTimeString([], { hour12: false });
-    else if (element.dataset.form === "time") element.textContent = at.toLocaleTimeString([], hour);
-    else element.textContent = at.toLocaleString([], { day: "numeric", month: "long", year: "numeric", ...hour });
+    const form = forms[element.dataset.form ?? "clock"];
+    element.textContent = new Date(element.dateTime).toLocaleString([], { ...form, hour12: false });
   }
 }
 

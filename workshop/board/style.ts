@@ -1,16 +1,10 @@
 /** Places at the left, messages in the middle, requests at the right. On a phone they are below each other. */
 export const boardStyle = `
-:root {
-  color-scheme: light dark;
-  --back: #e4e9ee; --surface: #ffffff; --raised: #f4f6f8; --line: #d4dae1; --own: #ffffff; --person: #e2f3d8;
-  --code: #eef1f4; --ink: #17202a; --soft: #55626f; --accent: #0b66a8; --good: #1d7a3e; --bad: #b3261e;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --back: #0f151b; --surface: #18212a; --raised: #1f2a35; --line: #2f3c49; --own: #1f2b37; --person: #24402f;
-    --code: #121a22; --ink: #e8edf2; --soft: #9fadba; --accent: #6cb8f0; --good: #67c98a; --bad: #ff8a80;
-  }
-}
+:root { color-scheme: light dark;
+  --back: light-dark(#e4e9ee, #0f151b); --surface: light-dark(#ffffff, #18212a); --raised: light-dark(#f4f6f8, #1f2a35);
+  --line: light-dark(#d4dae1, #2f3c49); --own: light-dark(#ffffff, #1f2b37); --person: light-dark(#e2f3d8, #24402f);
+  --code: light-dark(#eef1f4, #121a22); --ink: light-dark(#17202a, #e8edf2); --soft: light-dark(#55626f, #9fadba);
+  --accent: light-dark(#0b66a8, #6cb8f0); --good: light-dark(#1d7a3e, #67c98a); --bad: light-dark(#b3261e, #ff8a80); }
 * { box-sizing: border-box; }
 html, body { height: 100%; }
 body { margin: 0; display: flex; flex-direction: column; background: var(--back); color: var(--ink);

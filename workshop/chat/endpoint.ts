@@ -1,6 +1,7 @@
 import type { Faults } from "../stand-in.ts";
 import { type Asked, faultChoices, type VendorFault } from "../vendor-server.ts";
-import { type Bot, type ChatWorld, runMethod } from "./methods.ts";
+import type { Bot } from "./describe.ts";
+import { type ChatWorld, runMethod } from "./methods.ts";
 import { Refusal, readParameters } from "./parameters.ts";
 
 export interface TelegramFault extends VendorFault<"reset_before_reading" | "flood" | "kick" | "migrate"> {

@@ -1,16 +1,8 @@
 import type { Limits } from "../vendor-server.ts";
+import { type Bot, botName, chatOf, describeMembership, describeMessage, userOf } from "./describe.ts";
 import { badRequest, type Parameters, Refusal } from "./parameters.ts";
 import { type FormattedText, readCaption, readText } from "./text.ts";
-import type { UpdateQueue } from "./updates.ts";
-import { findMessage, type Membership, type StandInChat, type StandInMessage, sizeOfPng, type World } from "./world.ts";
-
-export interface Bot {
-  id: string;
-  username: string;
-  name: string;
-  /** Updates for `getUpdates` until the bot confirms them. */
-  updates: UpdateQueue;
-}
+import { findMessage, type StandInChat, type StandInMessage, sizeOfPng, type World } from "./world.ts";
 
 export interface ChatWorld {
   world: World;
@@ -56,17 +48,16 @@ function sendMessage(call: MethodCall): unknown {
   if (isChannel && chat.membership !== "administrator")
     throw badRequest("need administrator rights in the channel chat");
   if (chat.membership === "muted") throw badRequest("not enough rights to send text messages to the chat");
-  const done = passFlood(call, chat, "message");
+  passFlood(call, chat, "message");
   const message = world.addMessage(chat, {
     ...content,
     botId: bot.id,
-    from: isChannel ? chat.title : bot.name,
+    from: isChannel ? chat.title : botName,
     topicId: readTopic(chat, parameters),
     replyTo: readReply(chat, parameters),
     silent: parameters.disable_notification,
     previewDisabled: parameters.link_preview_options?.is_disabled === true,
   });
-  done();
   return describeMessage(chat, message, bot);
 }
 
@@ -108,12 +99,11 @@ function edit(call: MethodCall, change: (message: StandInMessage) => void): unkn
   const { world, bot, parameters } = call;
   const chat = findChat(world, parameters);
   checkPresent(chat);
-  const done = passFlood(call, chat, "edit");
+  passFlood(call, chat, "edit");
   const message = findMessage(chat, parameters.message_id);
   if (message === undefined) throw badRequest("message to edit not found");
   if (message.botId !== bot.id) throw badRequest("message can't be edited");
   change(message);
-  done();
   return describeMessage(chat, message, bot);
 }
 
@@ -131,7 +121,7 @@ function editWords(call: MethodCall, content: FormattedText, check: (message: St
 }
 
 /** A bot may send 30 messages a second, in a chat three at once and then one a second, in a group 20 a minute. */
-function passFlood({ limits, limited, bot }: MethodCall, chat: StandInChat, action: "message" | "edit"): () => void {
+function passFlood({ limits, limited, bot }: MethodCall, chat: StandInChat, action: "message" | "edit"): void {
   const key = `${bot.id} ${chat.id}`;
   const all = [
     { key: bot.id, spanMs: 1_000, atMost: 30 },
@@ -141,7 +131,7 @@ function passFlood({ limits, limited, bot }: MethodCall, chat: StandInChat, acti
   const windows = limited ? all : [];
   const seconds = Math.ceil(limits.waitMs(key, windows) / 1000);
   if (seconds > 0) throw new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
-  return () => limits.count(windows);
+  limits.count(windows);
 }
 
 function getChat({ world, parameters }: MethodCall): unknown {
@@ -182,39 +172,4 @@ function readReply(chat: StandInChat, { reply_parameters: reply }: Parameters): 
   if (reply === undefined || findMessage(chat, reply.message_id) !== undefined) return reply?.message_id;
   if (!reply.allow_sending_without_reply) throw badRequest("message to be replied not found");
   return undefined;
-}
-
-function describeMessage(chat: StandInChat, message: StandInMessage, bot: Bot): Record<string, unknown> {
-  const { messageId, sentAt, topicId, text, picture } = message;
-  return {
-    message_id: messageId,
-    ...(chat.kind === "channel" ? { sender_chat: chatOf(chat) } : { from: userOf(bot) }),
-    chat: chatOf(chat),
-    date: Math.floor(sentAt / 1000),
-    ...(topicId !== undefined && { message_thread_id: topicId, is_topic_message: true }),
-    ...(picture === undefined ? { text } : { caption: text }),
-  };
-}
-
-export function describeMembership(chat: StandInChat, bot: Bot, membership: Membership = chat.membership): object {
-  const user = userOf(bot);
-  switch (membership) {
-    case "administrator":
-      return { status: membership, user, ...(chat.kind === "channel" && { can_post_messages: true }) };
-    case "muted":
-      return { status: "restricted", user, is_member: true, can_send_messages: false, until_date: 0 };
-    case "member":
-    case "left":
-      return { status: membership, user };
-    case "kicked":
-      return { status: membership, user, until_date: 0 };
-  }
-}
-
-export function chatOf({ id, title, kind, isForum }: StandInChat): Record<string, unknown> {
-  return { id: Number(id), title, type: kind, ...(isForum && { is_forum: true }) };
-}
-
-function userOf(bot: Bot): Record<string, unknown> {
-  return { id: Number(bot.id), is_bot: true, first_name: bot.name, username: bot.username };
 }

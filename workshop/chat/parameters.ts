@@ -57,14 +57,12 @@ const readField = (text: string) => (/^[[{]/.test(text) ? readJson(text) : text)
 
 /** A refusal of the Bot API. The descriptions are Telegram's own, literal where they are known. */
 export class Refusal extends Error {
-  readonly errorCode: number;
-  readonly parameters?: { retry_after?: number; migrate_to_chat_id?: number };
-
-  constructor(errorCode: number, description: string, parameters?: Refusal["parameters"]) {
+  constructor(
+    readonly errorCode: number,
+    description: string,
+    readonly parameters?: { retry_after?: number; migrate_to_chat_id?: number },
+  ) {
     super(description);
-    this.name = "Refusal";
-    this.errorCode = errorCode;
-    this.parameters = parameters;
   }
 }
 

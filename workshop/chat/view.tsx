@@ -1,26 +1,20 @@
 import { type Child, type FC, jsx } from "hono/jsx";
 import { type BoardSource, offerFaults, type Place, type ShownMessage } from "../board/source.ts";
 import { Instant, Picture, WebLink } from "../board/views.tsx";
-import type { Faults, OnChange } from "../stand-in.ts";
+import type { Faults } from "../stand-in.ts";
 import { type TelegramFault, telegramFaults } from "./endpoint.ts";
 import type { Entity } from "./parameters.ts";
 import type { FormattedText } from "./text.ts";
 import { findMessage, pictureName, presentIn, type StandInChat, type StandInMessage, type World } from "./world.ts";
 
-export function viewTelegram(deps: {
-  world: World;
-  faults: Faults<TelegramFault>;
-  calls: BoardSource["calls"];
-  onChange: OnChange;
-}): BoardSource {
-  const { world, faults, calls, onChange } = deps;
+export function viewTelegram(world: World, faults: Faults<TelegramFault>, calls: BoardSource["calls"]): BoardSource {
   return {
     app: "telegram",
     title: "Telegram",
     places: () => [...world.chats.values()].map(viewChat),
     calls,
     faults: offerFaults(faults, telegramFaults, (chat) => ({ chat })),
-    onChange,
+    onChange: world.changes.onChange,
     file(name) {
       const png = world.picture(name);
       return png && { type: "image/png", body: png };

@@ -35,13 +35,12 @@ const notPassedOn = new Set([
  */
 export async function openBalancer(port: number) {
   const upstreams = new Map<string, Upstream & { isReady: boolean }>();
+  const ready = () => [...upstreams.values()].filter(({ isReady }) => isReady);
   let turn = 0;
 
   /** The order of tries. Each request begins with the next relay. */
   function inTurn(): Upstream[] {
-    const all = [...upstreams.values()];
-    const ready = all.filter(({ isReady }) => isReady);
-    const usable = ready.length > 0 ? ready : all;
+    const usable = ready().length > 0 ? ready() : [...upstreams.values()];
     turn += 1;
     return usable.map((_, index) => usable[(turn + index) % usable.length] as Upstream);
   }
@@ -76,7 +75,7 @@ export async function openBalancer(port: number) {
     /** Adds or replaces the relay of this name. It gets requests once it is ready. */
     put: (upstream: Upstream) => void upstreams.set(upstream.name, { ...upstream, isReady: false }),
     remove: (name: string) => void upstreams.delete(name),
-    ready: () => [...upstreams.values()].filter(({ isReady }) => isReady).map(({ name }) => name),
+    ready: () => ready().map(({ name }) => name),
     close(): Promise<void> {
       clearInterval(look);
       return closeServer(server);
@@ -107,12 +106,9 @@ function passTo(upstream: Upstream, socket: Socket, incoming: IncomingMessage, a
     ],
   });
   outgoing.on("response", (given) => {
-    const headers = passedOn(given.rawHeaders);
-    answer.writeHead(given.statusCode ?? 502, given.statusMessage, [
-      ...headers,
-      "x-served-by",
-      `${upstream.name} (process ${upstream.pid})`,
-    ]);
+    const servedBy = `${upstream.name} (process ${upstream.pid})`;
+    const headers = [...passedOn(given.rawHeaders), "x-served-by", servedBy];
+    answer.writeHead(given.statusCode ?? 502, given.statusMessage, headers);
     // An event stream has its head before its first event.
     answer.flushHeaders();
     given.pipe(answer);
@@ -138,14 +134,9 @@ function refuse(answer: ServerResponse, status: 502 | 503, message: string): voi
   answer.end(`${body}\n`);
 }
 
-function isReady(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const asked = request({ host, port, path: "/readyz", agent: false, timeout: lookWithinMs }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode === 200);
-    });
-    asked.on("timeout", () => asked.destroy());
-    asked.on("error", () => resolve(false));
-    asked.end();
-  });
+async function isReady(port: number): Promise<boolean> {
+  const options = { headers: { connection: "close" }, signal: AbortSignal.timeout(lookWithinMs) };
+  const answer = await fetch(`http://${host}:${port}/readyz`, options).catch(() => undefined);
+  await answer?.text().catch(() => {});
+  return answer?.status === 200;
 }

@@ -174,24 +174,19 @@ function narrate({ publicUrl, adminToken }: Served, context: CliContext, output:
 async function announce(served: Served, world: DemoWorld, context: CliContext, output: Output): Promise<void> {
   const { publicUrl, adminToken, webhookSecret } = served;
   const shown = (app: string) => `${world.board.url}/?app=${app}`;
+  const boards = {
+    ...{ chat: shown("telegram"), mailbox: shown("mail") },
+    ...{ slack: shown("slack"), discord: shown("discord"), ntfy: shown("ntfy") },
+  };
+  const names = { chat: "Telegram", mailbox: "mailboxes", slack: "Slack", discord: "Discord", ntfy: "ntfy" };
+  const apps = Object.entries(names).map(([app, name]): [string, string] => [name, boards[app as keyof typeof names]]);
   const links = {
     page: loginLink(publicUrl, adminToken, context.now()),
     token: adminToken.reveal(),
-    chat: shown("telegram"),
-    mailbox: shown("mail"),
-    slack: shown("slack"),
-    discord: shown("discord"),
-    ntfy: shown("ntfy"),
+    ...boards,
     service: `${world.service.url}/`,
     hook: `${publicUrl}/hooks/${webhookSecret.reveal()}`,
   };
-  const apps: [name: string, url: string][] = [
-    ["Telegram", links.chat],
-    ["mailboxes", links.mailbox],
-    ["Slack", links.slack],
-    ["Discord", links.discord],
-    ["ntfy", links.ntfy],
-  ];
   world.service.links = [["log page", `${publicUrl}/`] as const, ...apps].map(([name, url]) => ({ name, url }));
   await output.result(
     { ...links, ...served.data },

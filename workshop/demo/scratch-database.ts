@@ -5,12 +5,6 @@ import { AppError } from "../../src/core/errors.ts";
 import { openClient, placeOf, toConnectionString } from "../../src/store/postgres/connect.ts";
 import { toOpenError } from "../../src/store/postgres/store-error.ts";
 
-export interface ScratchDatabase {
-  url: string;
-  /** Removes the database when nobody is connected any more, or after this long. */
-  drop(clientsHaveMs: number): Promise<void>;
-}
-
 const lookEveryMs = 200;
 
 /**
@@ -18,7 +12,7 @@ const lookEveryMs = 200;
  * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role has no right,
  * `config_invalid` for a wrong address.
  */
-export async function makeScratchDatabase(serverUrl: string, prefix: string): Promise<ScratchDatabase> {
+export async function makeScratchDatabase(serverUrl: string, prefix: string) {
   const place = placeOf(serverUrl);
   const name = `${prefix}_${randomBytes(6).toString("hex")}`;
 
@@ -40,7 +34,8 @@ export async function makeScratchDatabase(serverUrl: string, prefix: string): Pr
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: (clientsHaveMs) =>
+    /** Removes the database when nobody is connected any more, or after this long. */
+    drop: (clientsHaveMs: number) =>
       withServer(async (client) => {
         for (let leftMs = clientsHaveMs; leftMs > 0; leftMs -= lookEveryMs) {
           const asked = "SELECT count(*)::int AS clients FROM pg_stat_activity WHERE datname = $1";

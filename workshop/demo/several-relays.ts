@@ -3,11 +3,12 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { endChild, endOf } from "../children.ts";
-import { type Balancer, openBalancer } from "./balancer.ts";
+import { type Balancer, openBalancer, type Upstream } from "./balancer.ts";
 import type { DemoWorld } from "./demo-world.ts";
 import type { KeeperMessage } from "./postgres-keeper.ts";
 
@@ -18,10 +19,7 @@ const looksReadyEveryMs = 100;
 const stopsWithinMs = 30_000;
 const keeperStopsWithinMs = 20_000;
 
-export interface RelayAtWork {
-  name: string;
-  pid: number;
-}
+type RelayAtWork = Pick<Upstream, "name" | "pid">;
 
 export interface SeveralRelaysOptions {
   count: number;
@@ -107,34 +105,28 @@ function keepRelays(
     if (pid === undefined) return ended;
     atWork.set(name, { child, pid });
     let lastLine = "";
-    const { stdout, stderr } = child;
-    if (stdout !== null) {
-      createInterface({ input: stdout }).on("line", (line) => {
-        const { data } = JSON.parse(line) as { data?: { url: string } };
-        if (data === undefined) return;
-        balancer.put({ name, pid, port: Number(new URL(data.url).port) });
-        onListening({ name, pid });
-      });
-    }
-    if (stderr !== null) {
-      createInterface({ input: stderr }).on("line", (line) => {
-        lastLine = line;
-        options.onLog(name, line);
-      });
-    }
+    onLine(child.stdout, (line) => {
+      const { data } = JSON.parse(line) as { data?: { url: string } };
+      if (data === undefined) return;
+      balancer.put({ name, pid, port: Number(new URL(data.url).port) });
+      onListening({ name, pid });
+    });
+    onLine(child.stderr, (line) => {
+      lastLine = line;
+      options.onLog(name, line);
+    });
     const how = await ended;
     atWork.delete(name);
     balancer.remove(name);
     return lastLine === "" ? how : `${how}: ${lastLine}`;
   }
 
-  async function keep(name: string, onFirst: () => void, failFirst: (error: AppError) => void): Promise<void> {
+  async function keep(name: string, failFirst: (error: AppError) => void): Promise<void> {
     for (let isFirst = true; !stopping.signal.aborted; isFirst = false) {
       let running: RelayAtWork | undefined;
       const how = await run(name, (relay) => {
         running = relay;
-        if (isFirst) onFirst();
-        else options.onStartedAgain(relay);
+        if (!isFirst) options.onStartedAgain(relay);
       });
       if (stopping.signal.aborted) return;
       if (running !== undefined) options.onGone(running);
@@ -143,29 +135,21 @@ function keepRelays(
     }
   }
 
-  const kept: Promise<void>[] = [];
-  const listening = names.map(
-    (name) =>
-      new Promise<void>((resolve, reject) => {
-        kept.push(keep(name, resolve, reject));
-      }),
-  );
+  let kept: Promise<void>[] = [];
+  const failed = new Promise<never>((_, reject) => {
+    kept = names.map((name) => keep(name, reject));
+  });
 
   async function untilReady(): Promise<void> {
-    const over = new AbortController();
-    const limit = context.sleep(startsWithinMs, AbortSignal.any([context.signal, over.signal])).then(() => {
-      throw new AppError("failed", "the relays of the demo do not become ready");
-    });
-    const ready = async () => {
-      await Promise.all(listening);
-      while (balancer.ready().length < options.count && !over.signal.aborted)
-        await context.sleep(looksReadyEveryMs, context.signal);
-    };
-    await Promise.race([ready(), limit]).finally(() => over.abort());
+    const signal = AbortSignal.any([context.signal, stopping.signal]);
+    for (let waitedMs = 0; balancer.ready().length < options.count; waitedMs += looksReadyEveryMs) {
+      if (waitedMs > startsWithinMs) throw new AppError("failed", "the relays of the demo do not become ready");
+      await context.sleep(looksReadyEveryMs, signal);
+    }
   }
 
   return {
-    started: untilReady(),
+    started: Promise.race([untilReady(), failed]),
     atWork: () => [...atWork].map(([name, { pid }]) => ({ name, pid })).sort((a, b) => (a.name < b.name ? -1 : 1)),
     async stop() {
       stopping.abort();
@@ -174,6 +158,9 @@ function keepRelays(
     },
   };
 }
+
+const onLine = (input: Readable | null, listener: (line: string) => void) =>
+  input === null || createInterface({ input }).on("line", listener);
 
 /** @throws AppError `failed` with advice */
 async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: string | undefined) {

@@ -88,11 +88,7 @@ function showAddress({ name, address = "" }: Address): string {
 export function groupThreads(mails: readonly ReceivedMail[]): ReceivedMail[][] {
   let threads: { ids: Set<string>; mails: ReceivedMail[] }[] = [];
   for (const mail of mails) {
-    const ids = new Set([
-      mail.messageId,
-      ...mail.references,
-      ...(mail.inReplyTo === undefined ? [] : [mail.inReplyTo]),
-    ]);
+    const ids = new Set([mail.messageId, ...mail.references, mail.inReplyTo ?? mail.messageId]);
     const related = threads.filter((thread) => [...ids].some((id) => thread.ids.has(id)));
     const joined = { ids: new Set(ids), mails: [...related.flatMap((thread) => thread.mails), mail] };
     for (const thread of related) for (const id of thread.ids) joined.ids.add(id);

@@ -3,7 +3,7 @@ import { type BoardSource, offerFaults, type Place, type ShownMessage } from "..
 import { Instant } from "../board/views.tsx";
 import type { Faults } from "../stand-in.ts";
 import { groupThreads, type Inbox, type ReceivedMail } from "./inbox.ts";
-import type { MailFault } from "./smtp-endpoint.ts";
+import type { MailFault } from "./mailbox-stand-in.ts";
 
 const faultChoices: Readonly<Record<string, MailFault>> = {
   "takes the mail and loses the answer": { stage: "mail", kind: "drop", delivered: true },

@@ -45,8 +45,9 @@ export class Alarm {
 
   /** Throws `AppError` "not_found" for an unknown account or metric. */
   fire(input: FireInput = {}): AlertEvent {
+    const { notifier, accounts } = this.sandbox;
     const event = this.#compose(input);
-    this.#notify(event.accountId, [event]);
+    notifier.notify(accounts.getAccount(event.accountId), [event]);
     return event;
   }
 
@@ -55,13 +56,9 @@ export class Alarm {
     const events = Array.from({ length: count }, (_, index) =>
       this.#compose({ accountId, severity: severities[index % severities.length] }),
     );
-    this.#notify(accountId, events);
-    return events;
-  }
-
-  #notify(accountId: string | undefined, events: AlertEvent[]): void {
     const { notifier, accounts } = this.sandbox;
     notifier.notify(accounts.getAccount(accountId), events);
+    return events;
   }
 
   #look(account: SandboxAccount, subscription: WatchSubscription, previousAt: number): AlertEvent[] {

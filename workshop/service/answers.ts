@@ -13,10 +13,7 @@ export type SandboxContext = Context<SandboxEnv>;
 
 /** Section 7 documents no body of an error: status, reason and a sentence, as in many services. */
 export function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify({ statusCode: status, message }), {
-    status,
-    headers: { "content-type": "application/json; charset=utf-8", ...headers },
-  });
+  return Response.json({ statusCode: status, message }, { status, headers });
 }
 
 /** Adds routes that answer `{ data }` for a checked query, each behind its gate. A response is sent unchanged. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { refuse } from "./answers.ts";
 import { buildPool, type Pool, type Token } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";
 import { takeFault } from "./faults.ts";
@@ -42,19 +43,18 @@ export const assetInput = z
       .optional(),
   })
   .transform(({ catalogId, asset }, context) => {
-    if (catalogId !== undefined) return { id: catalogId, catalogId };
+    if (catalogId !== undefined) return { id: catalogId };
     if (asset !== undefined) return { id: `manual:${asset.symbol.toLowerCase()}`, asset };
     context.addIssue("Missing catalogId (or a manually defined asset)");
     return z.NEVER;
   });
 type NewAsset = z.infer<typeof assetInput>;
 
-export type Registration =
-  | { kind: "added"; asset: RegisteredAsset; pools: Pool[] }
-  | { kind: "in_progress"; asset: RegisteredAsset }
-  | { kind: "exists" }
-  | { kind: "failed"; at: "catalog" | "pools" | "internal" }
-  | { kind: "closed" };
+const failures = {
+  catalog: "External catalogue fetch failed",
+  pools: "Pool discovery failed",
+  internal: "Internal failure",
+} as const;
 
 /** Registered assets in the state. An asset is saved before the wait, so a restart does not lose it. */
 export class Assets {
@@ -62,12 +62,12 @@ export class Assets {
 
   constructor(private readonly sandbox: ServiceSandbox) {}
 
-  /** Answers after the discovery, or after 20 seconds of the sandbox's (accelerated) time. */
-  async register(input: NewAsset, route: string): Promise<Registration> {
-    if (this.#isKnown(input)) return { kind: "exists" };
+  /** Answers after the discovery, or after 20 seconds of the sandbox's (accelerated) time. Undefined: it closes. */
+  async register(input: NewAsset): Promise<Response | undefined> {
+    if (this.#isKnown(input)) return refuse(409, "The asset already exists");
     this.#underWay.add(input.id);
     try {
-      return await this.#discover(input, route);
+      return await this.#discover(input);
     } finally {
       this.#underWay.delete(input.id);
     }
@@ -79,18 +79,16 @@ export class Assets {
     return state.assets.filter((asset) => asset.queryableAt <= settings.now()).flatMap((asset) => this.#poolsOf(asset));
   }
 
-  async #discover({ id, asset: given }: NewAsset, route: string): Promise<Registration> {
+  async #discover({ id, asset: given }: NewAsset): Promise<Response | undefined> {
     const { state, faults, timeline, settings } = this.sandbox;
     const { now, speed } = settings;
     const hash = hashText(state.seed, `asset:${id}`);
-    const fault = takeFault(faults, route, "discovery");
+    const fault = takeFault(faults, "POST /v1/assets", "discovery");
     const durationMs = fault?.durationMs ?? discoveryMs(hash);
     const startedAt = now();
     const answerAt = startedAt + Math.min(durationMs, answerWithinMs) / speed;
-    if (fault?.failsAt !== undefined) {
-      const isDue = await timeline.waitUntil(answerAt);
-      return isDue ? { kind: "failed", at: fault.failsAt } : { kind: "closed" };
-    }
+    if (fault?.failsAt !== undefined)
+      return (await timeline.waitUntil(answerAt)) ? refuse(500, failures[fault.failsAt]) : undefined;
     const { least, most } = queryableAfterMs;
     const queryableMs = Math.max(durationMs, least + (most - least) * unitOf(hash ^ 0x2c1b3c6d));
     const asset: RegisteredAsset = {
@@ -100,19 +98,24 @@ export class Assets {
     };
     state.assets.push(asset);
     await this.sandbox.save();
-    if (!(await timeline.waitUntil(answerAt))) return { kind: "closed" };
-    return durationMs > answerWithinMs
-      ? { kind: "in_progress", asset }
-      : { kind: "added", asset, pools: this.#poolsOf(asset) };
+    if (!(await timeline.waitUntil(answerAt))) return undefined;
+    const { symbol, name, tokenMapping } = asset;
+    const catalogId = given === undefined ? id : null;
+    if (durationMs > answerWithinMs)
+      return Response.json(
+        { message: "The request is still in progress", data: { catalogId, symbol } },
+        { status: 202 },
+      );
+    const pools = this.#poolsOf(asset).map(({ chainId, address, protocol }) => ({ chainId, address, protocol }));
+    const markets = [{ exchange: "sandbox-exchange", pair: `${symbol}/USD` }];
+    return Response.json({ message: "Asset added", data: { catalogId, symbol, name, tokenMapping, pools, markets } });
   }
 
   #isKnown({ id, asset }: NewAsset): boolean {
     const { state, catalogue } = this.sandbox;
-    const inCatalogue =
-      asset === undefined
-        ? knownTokens.some(({ catalogId }) => catalogId === id)
-        : catalogue.poolsOf(asset.symbol).length > 0;
-    return inCatalogue || this.#underWay.has(id) || state.assets.some((known) => known.id === id);
+    const isListed = knownTokens.some(({ catalogId }) => catalogId === id);
+    const isTraded = asset !== undefined && catalogue.poolsOf(asset.symbol).length > 0;
+    return isListed || isTraded || this.#underWay.has(id) || state.assets.some((known) => known.id === id);
   }
 
   /** One pool against the chain's USDC for each token of the asset. */

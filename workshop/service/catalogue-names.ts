@@ -1,16 +1,7 @@
 /** Addresses are invented. Names of well-known tokens help readers. */
 
-export interface KnownToken {
-  symbol: string;
-  name: string;
-  catalogId: string;
-  decimals: number;
-  basePriceUsd: number;
-  /** Moves a thousandth as much as others. */
-  isStable?: boolean;
-}
-
-export const knownTokens: readonly KnownToken[] = [
+/** A stable one moves a thousandth as much as others. */
+export const knownTokens = [
   { symbol: "WETH", name: "Wrapped Ether", catalogId: "weth", decimals: 18, basePriceUsd: 3200 },
   { symbol: "USDC", name: "USD Coin", catalogId: "usd-coin", decimals: 6, basePriceUsd: 1, isStable: true },
   { symbol: "USDT", name: "Tether", catalogId: "tether", decimals: 6, basePriceUsd: 1, isStable: true },
@@ -25,14 +16,8 @@ export const knownTokens: readonly KnownToken[] = [
   { symbol: "LDO", name: "Lido DAO", catalogId: "lido-dao", decimals: 18, basePriceUsd: 0.72 },
 ];
 
-export interface ChainPlan {
-  chainId: string;
-  /** The chain's part of all metrics. The last chain takes the rest. */
-  share: number;
-  protocols: readonly string[];
-}
-
-export const chainPlans: readonly ChainPlan[] = [
+/** `share`: the chain's part of all metrics. The last chain takes the rest. */
+export const chainPlans = [
   { chainId: "eth", share: 0.36, protocols: ["uniswap_v3", "curve", "balancer_v2"] },
   { chainId: "arbitrum", share: 0.2, protocols: ["uniswap_v3", "camelot"] },
   { chainId: "bsc", share: 0.2, protocols: ["pancakeswap_v3", "thena"] },

@@ -44,18 +44,11 @@ export interface MetricFilter {
   keys?: string[];
 }
 
-/** Tokens and their pools at the same positions, with five metrics for each pair. The last pair may have fewer. */
-interface Chain {
-  tokens: Token[];
-  pools: Pool[];
-  metrics: Metric[];
-}
-
 /** Exactly `metricCount` metrics over five chains, in a fixed order. The same for the same seed. */
 export class Catalogue {
   readonly chainIds: readonly string[] = chainPlans.map(({ chainId }) => chainId);
   readonly metricCount: number;
-  readonly #chains = new Map<string, Chain>();
+  readonly #chains = new Map<string, ReturnType<typeof buildChain>>();
   readonly #byKey: Map<string, Metric>;
 
   constructor({ seed, metricCount }: { seed: number; metricCount: number }) {
@@ -114,7 +107,8 @@ export class Catalogue {
   }
 }
 
-function buildChain(seed: number, chainId: string, protocols: readonly string[], metricCount: number): Chain {
+/** Tokens and their pools at the same positions, with five metrics for each pair. The last pair may have fewer. */
+function buildChain(seed: number, chainId: string, protocols: readonly string[], metricCount: number) {
   const tokens = Array.from({ length: Math.ceil(metricCount / metricKinds.length) }, (_, group) =>
     buildToken(seed, chainId, group),
   );

@@ -5,8 +5,13 @@ import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import { takeFault } from "./faults.ts";
 import type { ServiceSandbox } from "./service.ts";
 
-/** The two interfaces differ in the header and in the status for a wrong key (section 5). */
-export type Interface = "alerting" | "pricing";
+/** The two interfaces differ in the header of the key, and in the status for a wrong one (section 5). */
+export const interfaces = {
+  // The statuses are undocumented. The sandbox answers 401 to both faults.
+  alerting: { header: "authorization", invalid: 401 },
+  pricing: { header: "x-api-key", invalid: 403 },
+} as const;
+type Interface = (typeof interfaces)[keyof typeof interfaces];
 
 /** The checks before a route: queued faults, then the key, then the rate limit. */
 export type Gate = (route: string) => MiddlewareHandler<SandboxEnv>;
@@ -47,16 +52,12 @@ export function cutOff(context: SandboxContext): Response {
 }
 
 function admit(
-  { accounts, faults, rateLimit, settings }: ServiceSandbox,
+  { accounts, faults, limits, settings }: ServiceSandbox,
   context: SandboxContext,
-  which: Interface,
+  { header, invalid }: Interface,
   route: string,
 ): Response | undefined {
-  const header = which === "alerting" ? "authorization" : "x-api-key";
   const key = context.req.header(header);
-  // Section 7 gives pricing 401 and 403. Alerting's statuses are undocumented, and the sandbox answers 401 to both
-  // faults.
-  const invalid = which === "alerting" ? 401 : 403;
   if (key === undefined || key === "") {
     return refuse(401, `Missing API key: send it as the value of the ${header} header`);
   }
@@ -68,8 +69,11 @@ function admit(
   if (takeFault(faults, route, "expired-key") !== undefined || caller.expiresAt <= settings.now()) {
     return refuse(invalid, "The API key has expired");
   }
-  const waitMs = rateLimit.take(route, caller.keyHash);
-  if (waitMs !== undefined) return refuseTooMany(waitMs);
+  // Section 7: "rate limit exceeded for this route and API key". The quota and its minute are undocumented.
+  const windows = [{ key: `${route} ${caller.keyHash}`, spanMs: 60_000, atMost: settings.requestsPerMinute }];
+  const waitMs = limits.waitMs("", windows);
+  if (waitMs > 0) return refuseTooMany(waitMs);
+  limits.count(windows);
   context.set("caller", caller);
   return undefined;
 }
@@ -77,29 +81,6 @@ function admit(
 function refuseTooMany(waitMs: number): Response {
   const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
   return refuse(429, "Rate limit exceeded for this route and API key", headers);
-}
-
-const windowMs = 60_000;
-
-/** Section 7: "rate limit exceeded for this route and API key". The quota and its minute are undocumented. */
-export class RateLimit {
-  /** Bounded by routes times keys, as only known keys are counted. */
-  readonly #counts = new Map<string, { windowAt: number; count: number }>();
-
-  constructor(private readonly options: { now: Now; requestsPerMinute: number }) {}
-
-  /** Counts the request. Returns the milliseconds to wait when the limit is exceeded, otherwise undefined. */
-  take(route: string, keyHash: string): number | undefined {
-    const at = this.options.now();
-    const windowAt = Math.floor(at / windowMs) * windowMs;
-    const name = `${route} ${keyHash}`;
-    const current = this.#counts.get(name);
-    const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
-    this.#counts.set(name, entry);
-    if (entry.count >= this.options.requestsPerMinute) return windowAt + windowMs - at;
-    entry.count += 1;
-    return undefined;
-  }
 }
 
 /** Waits on the injected clock. `runDue`, which the service calls on every tick, wakes the waiters. Nothing sleeps. */

@@ -40,16 +40,11 @@ export class Notifier {
     const { now } = settings;
     const toWebhook = account.webhookUrl === null ? [] : composeNotifications(state.shape, events);
     const toChannel = this.#hasChannel(account) ? composeNotifications("text", events) : [];
-    const bodies = [
-      ...toWebhook.map((body) => ({ output: "webhook" as const, ...body })),
-      ...toChannel.map((body) => ({ output: "messenger" as const, ...body })),
-    ];
-    const queued = bodies.map(
-      (body): SandboxNotification => ({
-        ...{ id: accounts.newId("ntf"), accountId: account.id, ...body },
-        ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
-      }),
-    );
+    const toNotification = (output: "webhook" | "messenger") => (body: (typeof toWebhook)[number]) => ({
+      ...{ id: accounts.newId("ntf"), accountId: account.id, output, ...body },
+      ...{ createdAt: now(), state: "pending" as const, dueAt: now(), attempts: [] },
+    });
+    const queued = [...toWebhook.map(toNotification("webhook")), ...toChannel.map(toNotification("messenger"))];
     for (const notification of queued) this.#laneOf(notification).pending.add(notification);
     const finished = state.notifications.filter((one) => one.state !== "pending");
     const forgotten = new Set(finished.slice(0, -keptNotifications));
@@ -160,7 +155,7 @@ export function createPost(
   };
   return async ({ output, contentType, body }: SandboxNotification, target: string, stop: AbortSignal) => {
     try {
-      return await withTimeLimit(timeoutMs, stop, async ({ signal }): Promise<PostAnswer> => {
+      return await withTimeLimit(timeoutMs, stop, async ({ signal }) => {
         const message = JSON.stringify({ chat_id: target, text: body.slice(0, textLimit) });
         const bot = `${telegramApiRoot}/bot${botToken?.reveal() ?? ""}/sendMessage`;
         const isWebhook = output === "webhook";
@@ -171,7 +166,7 @@ export function createPost(
         const text = await response.text();
         const { description, parameters } = (!isWebhook && botAnswerSchema.safeParse(readJson(text)).data) || {};
         const { status } = response;
-        const outcome = response.ok ? "accepted" : "refused";
+        const outcome = response.ok ? ("accepted" as const) : ("refused" as const);
         const asked = isWebhook ? response.headers.get("retry-after") : parameters?.retry_after?.toString();
         const waitMs = parseRetryAfter(asked, Date.now());
         return { attempt: { status, outcome, detail: description ?? `HTTP ${status}` }, waitMs };
@@ -179,12 +174,7 @@ export function createPost(
     } catch (error) {
       // Some of the network's own messages hold the address with its secret.
       const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
-      return { attempt: { outcome: "unanswered" as const, detail: `no answer ${why}` } };
+      return { attempt: { outcome: "unanswered" as const, detail: `no answer ${why}` }, waitMs: undefined };
     }
   };
-}
-
-interface PostAnswer {
-  attempt: Omit<SandboxNotification["attempts"][number], "at" | "durationMs">;
-  waitMs?: number;
 }

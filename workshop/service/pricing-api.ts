@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { addReads, readBody, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import { addressForm, assetInput, type Registration } from "./assets.ts";
+import { addReads, readBody, refuse, requiredParameter, type SandboxEnv } from "./answers.ts";
+import { addressForm, assetInput } from "./assets.ts";
 import type { Pool, Token } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
 import { type Market, roundTo } from "./market.ts";
@@ -16,8 +16,7 @@ export function createPricingApi(sandbox: ServiceSandbox, gate: Gate): Hono<Sand
   const read = addReads(app, gate);
   app.post("/v1/assets", gate("POST /v1/assets"), async (context) => {
     const input = await readBody(context, assetInput);
-    if (input instanceof Response) return input;
-    return answerRegistration(context, input.catalogId ?? null, await assets.register(input, "POST /v1/assets"));
+    return input instanceof Response ? input : ((await assets.register(input)) ?? cutOff(context));
   });
 
   const poolQuery = z.object({
@@ -59,34 +58,6 @@ const tickerQuery = z.object({
     .regex(/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9]{1,10}$/, { error: "is not in BASE/QUOTE form" })
     .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), { error: "only USD quotes are supported" }),
 });
-
-function answerRegistration(context: SandboxContext, catalogId: string | null, registration: Registration): Response {
-  switch (registration.kind) {
-    case "added": {
-      const { symbol, name, tokenMapping } = registration.asset;
-      const pools = registration.pools.map(({ chainId, address, protocol }) => ({ chainId, address, protocol }));
-      const markets = [{ exchange: "sandbox-exchange", pair: `${symbol}/USD` }];
-      const data = { catalogId, symbol, name, tokenMapping, pools, markets };
-      return context.json({ message: "Asset added", data });
-    }
-    case "in_progress": {
-      const data = { catalogId, symbol: registration.asset.symbol };
-      return context.json({ message: "The request is still in progress", data }, 202);
-    }
-    case "exists":
-      return refuse(409, "The asset already exists");
-    case "failed":
-      return refuse(500, failureTexts[registration.at]);
-    case "closed":
-      return cutOff(context);
-  }
-}
-
-const failureTexts = {
-  catalog: "External catalogue fetch failed",
-  pools: "Pool discovery failed",
-  internal: "Internal failure",
-} as const;
 
 /** Section 2, "Pool state". All numbers come from the market at one instant, so they agree. */
 function describePool(market: Market, pool: Pool, at: number) {

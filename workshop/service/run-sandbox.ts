@@ -10,16 +10,8 @@ import { createServiceSandbox, type ServiceSandbox } from "./service.ts";
 export async function runSandbox(flags: SandboxFlags, { context, output }: Run): Promise<void> {
   const { SANDBOX_BOT_TOKEN: botToken, SANDBOX_BOT_API_ROOT: telegramApiRoot } = context.env;
   const service = await createServiceSandbox({
-    now: context.now,
-    random: context.random,
-    port: flags.port,
-    host: flags.host,
-    key: flags.key,
-    speed: flags.speed,
-    stormCount: flags.storm,
+    ...{ ...flags, now: context.now, random: context.random, stormCount: flags.storm, metricCount: flags.metrics },
     dataDir: flags.data === undefined ? undefined : resolve(context.cwd, flags.data),
-    metricCount: flags.metrics,
-    shape: flags.shape,
     botToken: botToken ? new Secret(botToken) : undefined,
     telegramApiRoot: telegramApiRoot || undefined,
   });

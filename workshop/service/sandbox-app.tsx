@@ -5,7 +5,7 @@ import { isLoopback } from "../../src/ground/net/local-host.ts";
 import { createAlertingApi } from "./alerting-api.ts";
 import { refuse, type SandboxEnv } from "./answers.ts";
 import { createControlApi } from "./control-api.ts";
-import { createGate } from "./gate.ts";
+import { createGate, interfaces } from "./gate.ts";
 import type { AlertEvent } from "./notification.ts";
 import { createPricingApi } from "./pricing-api.ts";
 import type { ServiceSandbox } from "./service.ts";
@@ -25,8 +25,8 @@ export function createSandboxApp(sandbox: ServiceSandbox): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
   if (isOpen) app.use(refuseForeignHost);
   app.use(bodyLimit({ maxSize: 64 * 1024, onError: () => refuse(413, "The body is over 64 KiB") }));
-  app.route("/alerting", createAlertingApi(sandbox, createGate(sandbox, "alerting")));
-  app.route("/pricing", createPricingApi(sandbox, createGate(sandbox, "pricing")));
+  app.route("/alerting", createAlertingApi(sandbox, createGate(sandbox, interfaces.alerting)));
+  app.route("/pricing", createPricingApi(sandbox, createGate(sandbox, interfaces.pricing)));
   app.route("/_sandbox", createControlApi(sandbox, { needsKey: !isOpen }));
   app.get("/_sandbox.css", (context) => context.body(indexStyle, 200, { "content-type": "text/css" }));
   app.get("/", (context) => {
@@ -106,11 +106,10 @@ const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }
           )}
           <pre>{curlLines(sandbox, isOpen ? sandbox.apiKey : "$KEY").join("\n")}</pre>
           <h2>Last notifications</h2>
-          {notifications.length === 0 ? (
-            <p>None yet. Alerts go to the outputs that PUT /account sets.</p>
-          ) : (
-            <NotificationTable notifications={notifications.slice(0, 50)} />
-          )}
+          <NotificationTable
+            notifications={notifications.slice(0, 50)}
+            none="None yet. Alerts go to the outputs that PUT /account sets."
+          />
         </main>
       </body>
     </html>
@@ -138,8 +137,10 @@ const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
 const FollowedAlert: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
   <section>
     <h2>The alert you followed</h2>
-    {notifications.length === 0 && <p>Nothing is kept of it: the sandbox keeps the newest notifications only.</p>}
-    {notifications.length > 0 && <NotificationTable notifications={notifications} />}
+    <NotificationTable
+      notifications={notifications}
+      none="Nothing is kept of it: the sandbox keeps the newest notifications only."
+    />
     {notifications.map(({ body }) => (
       <pre>{body}</pre>
     ))}
@@ -148,32 +149,35 @@ const FollowedAlert: FC<{ notifications: SandboxNotification[] }> = ({ notificat
 
 const columns = ["At", "Output", "State", "What", "Last attempt"];
 
-const NotificationTable: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
-  <div class="wide">
-    <table>
-      <thead>
-        <tr>
-          {columns.map((name) => (
-            <th>{name}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {notifications.map(({ createdAt, output, state, summary, attempts }) => (
+const NotificationTable: FC<{ notifications: SandboxNotification[]; none: string }> = ({ notifications, none }) =>
+  notifications.length === 0 ? (
+    <p>{none}</p>
+  ) : (
+    <div class="wide">
+      <table>
+        <thead>
           <tr>
-            <td>
-              <Instant at={createdAt} />
-            </td>
-            <td>{output}</td>
-            <td>{state}</td>
-            <td>{summary}</td>
-            <td>{attempts.length === 0 ? "none yet" : `${attempts.length}: ${attempts.at(-1)?.detail ?? ""}`}</td>
+            {columns.map((name) => (
+              <th>{name}</th>
+            ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
+        </thead>
+        <tbody>
+          {notifications.map(({ createdAt, output, state, summary, attempts }) => (
+            <tr>
+              <td>
+                <Instant at={createdAt} />
+              </td>
+              <td>{output}</td>
+              <td>{state}</td>
+              <td>{summary}</td>
+              <td>{attempts.length === 0 ? "none yet" : `${attempts.length}: ${attempts.at(-1)?.detail ?? ""}`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 
 const Instant: FC<{ at: number }> = ({ at }) => {
   const iso = new Date(at).toISOString();

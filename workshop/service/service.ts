@@ -1,12 +1,13 @@
 import { AppError } from "../../src/core/errors.ts";
 import { errorMessage } from "../../src/ground/text/error-text.ts";
 import { createFaults, openServer } from "../stand-in.ts";
+import { Limits } from "../vendor-server.ts";
 import { Accounts, randomDigits } from "./accounts.ts";
 import { Alarm, type FireInput } from "./alarm.ts";
 import { Assets } from "./assets.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { Fault } from "./faults.ts";
-import { RateLimit, Timeline } from "./gate.ts";
+import { Timeline } from "./gate.ts";
 import { Market } from "./market.ts";
 import type { AlertEvent } from "./notification.ts";
 import { Notifier } from "./notifier.ts";
@@ -27,59 +28,48 @@ const saveEveryMs = 1000;
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
   const file = new StateFile(settings.dataDir);
-  const sandbox = new ServiceSandbox(settings, (await file.read()) ?? beginState(settings), file);
+  const state = (await file.read()) ?? beginState(settings);
+  state.apiKey = settings.key ?? state.apiKey;
+  state.shape = settings.shape ?? state.shape;
+  const sandbox = new ServiceSandbox(settings, state, file);
+  sandbox.accounts.settleFirst();
   await sandbox.save();
   await sandbox.open();
   return sandbox;
 }
 
-/** Methods throw `AppError` "not_found" for unknown ids and keys. */
-export class ServiceSandbox {
-  /** The address of the page, e.g. `http://127.0.0.1:4100`. Without a trailing slash, like the other two. */
-  url = "";
-  readonly apiKey: string;
-  /** The links under "Where they arrive" on the page. */
-  links: readonly { name: string; url: string }[] = [];
-  readonly faults = createFaults<Fault>();
-  readonly catalogue: Catalogue;
-  readonly market: Market;
-  readonly accounts: Accounts;
-  readonly timeline: Timeline;
-  readonly rateLimit: RateLimit;
-  readonly assets: Assets;
-  readonly notifier: Notifier;
-  readonly alarm: Alarm;
-  #server: Awaited<ReturnType<typeof openServer>> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #stormCount: number;
-  #watchedAt: number;
-  #savedAt: number;
-  #isChanged = false;
-  /** Why the last save in the background failed. Undefined: it worked. */
-  #trouble: string | undefined;
-
+class Kept {
   constructor(
     readonly settings: Settings,
     readonly state: SandboxState,
-    private readonly file: StateFile,
-  ) {
-    const { now, key, shape, stormCount, metricCount } = settings;
-    if (key !== undefined) state.apiKey = key;
-    if (shape !== undefined) state.shape = shape;
-    this.apiKey = state.apiKey;
-    this.catalogue = new Catalogue({ seed: state.seed, metricCount });
-    this.market = new Market(this);
-    this.accounts = new Accounts(this);
-    this.timeline = new Timeline(now);
-    this.rateLimit = new RateLimit(settings);
-    this.assets = new Assets(this);
-    this.notifier = new Notifier(this);
-    this.alarm = new Alarm(this);
-    this.#stormCount = stormCount;
-    this.#watchedAt = now();
-    this.#savedAt = now();
-    this.accounts.settleFirst();
-  }
+    protected readonly file: StateFile,
+  ) {}
+}
+
+/** Methods throw `AppError` "not_found" for unknown ids and keys. */
+export class ServiceSandbox extends Kept {
+  /** The address of the page, e.g. `http://127.0.0.1:4100`. Without a trailing slash, like the other two. */
+  url = "";
+  readonly apiKey = this.state.apiKey;
+  /** The links under "Where they arrive" on the page. */
+  links: readonly { name: string; url: string }[] = [];
+  readonly faults = createFaults<Fault>();
+  readonly catalogue = new Catalogue({ seed: this.state.seed, metricCount: this.settings.metricCount });
+  readonly market = new Market(this);
+  readonly accounts = new Accounts(this);
+  readonly timeline = new Timeline(this.settings.now);
+  readonly limits = new Limits(this.settings.now);
+  readonly assets = new Assets(this);
+  readonly notifier = new Notifier(this);
+  readonly alarm = new Alarm(this);
+  #server: Awaited<ReturnType<typeof openServer>> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stormCount = this.settings.stormCount;
+  #watchedAt = this.settings.now();
+  #savedAt = this.settings.now();
+  #isChanged = false;
+  /** Why the last save in the background failed. Undefined: it worked. */
+  #trouble: string | undefined;
 
   get alertingUrl(): string {
     return `${this.url}/alerting`;
@@ -105,10 +95,8 @@ export class ServiceSandbox {
   /** The sandbox's state for people and tests, without keys. */
   describe() {
     const { state, catalogue, timeline, alertingUrl, pricingUrl } = this;
-    const counts = notificationStates.map((name) => [
-      name,
-      state.notifications.filter((notification) => notification.state === name).length,
-    ]);
+    const countOf = (name: string) => state.notifications.filter((one) => one.state === name).length;
+    const counts = notificationStates.map((name) => [name, countOf(name)]);
     return {
       ...{ alertingUrl, pricingUrl, metricCount: catalogue.metricCount, chainIds: catalogue.chainIds },
       shape: state.shape,

@@ -12,11 +12,7 @@ import { notificationShapes } from "./options.ts";
 export const conditionSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.enum(["above", "below"]), threshold: z.number() }),
   /** The value differs by at least `percent` from the value `windowMs` earlier. */
-  z.strictObject({
-    kind: z.literal("change_percent"),
-    percent: z.number().positive(),
-    windowMs: z.number().int().positive(),
-  }),
+  z.strictObject({ kind: z.literal("change_percent"), percent: z.number().positive(), windowMs: z.int().positive() }),
 ]);
 
 export const severities = ["critical", "warning", "info"] as const;
