@@ -3,13 +3,18 @@ import { takeLane } from "../../../support/lane.ts";
 import { aboutScenes, claimOf, noon, openScene, planned, thread } from "../scene.ts";
 
 export const describeClaims = aboutScenes("claims", openScene, (test) => {
-  test("lists what is due at one destination, oldest first, up to the limit", async ({ store, route, due }) => {
+  test("lists what is due at one destination, oldest first, up to the limit, and says when the next one is", async (scene) => {
+    const { store, route, due, claim } = scene;
+    expect(await store.nextDueAt("chat")).toBeUndefined();
     await route({ to: [planned("chat", { dueAt: noon + 20 }), planned("mail")] });
     await route({ to: [planned("chat", { dueAt: noon + 10 })], facts: { severity: "critical" } });
+    expect(await store.nextDueAt("chat")).toBe(noon + 10);
     expect((await due("chat", noon + 9)).length).toBe(0);
     expect((await due("chat", noon + 10)).map(({ severity }) => severity)).toEqual(["critical"]);
     expect((await due("chat", noon + 20)).map(({ dueAt }) => dueAt - noon)).toEqual([10, 20]);
     expect(await store.listDue("chat", noon + 20, 1)).toHaveLength(1);
+    await claim("chat", "t1", { now: noon + 20 });
+    expect(await store.nextDueAt("chat")).toBeUndefined();
   });
 
   test("puts first what a person asked for, and the relay's notices, when not all can be listed", async (scene) => {
@@ -51,15 +56,6 @@ export const describeClaims = aboutScenes("claims", openScene, (test) => {
         ...{ updates: "edit", freshnessMs: 5000, fallbackTo: "mail" },
       },
     ]);
-  });
-
-  test("says when the next one is due, until nothing waits", async ({ store, route, claim }) => {
-    expect(await store.nextDueAt("chat")).toBeUndefined();
-    await route({ to: [planned("chat", { dueAt: noon + 70 })] });
-    await route({ to: [planned("chat", { dueAt: noon + 30 })] });
-    expect(await store.nextDueAt("chat")).toBe(noon + 30);
-    await claim("chat", "t1", { now: noon + 70 });
-    expect(await store.nextDueAt("chat")).toBeUndefined();
   });
 
   test("counts what is due together for a recipient: at the end of quiet hours, and of a group", async (scene) => {

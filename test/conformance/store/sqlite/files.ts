@@ -8,15 +8,13 @@ import { aboutScenes, noon, openScene } from "../scene.ts";
 
 /** What a database that is a file has to do besides. */
 export const describeFiles = aboutScenes("as files", openScene<SqliteStore>, (test, open) => {
-  test("knows the room on its disk", async ({ store }) => {
-    expect((await store.health()).freeBytes).toBeGreaterThan(0);
-  });
-
-  test("counts what is still in the write-ahead log as its size", async ({ store, dataDir, route }) => {
+  test("knows the room on its disk, and counts what is still in the write-ahead log as its size", async (scene) => {
+    const { store, dataDir, route } = scene;
     await route();
     const size = (name: string) => statSync(join(dataDir, name)).size;
     expect(size("tocsin.db-wal")).toBeGreaterThan(0);
-    expect((await store.health()).bytes).toBe(size("tocsin.db") + size("tocsin.db-wal"));
+    const { bytes, freeBytes } = await store.health();
+    expect([bytes, (freeBytes ?? 0) > 0]).toEqual([size("tocsin.db") + size("tocsin.db-wal"), true]);
   });
 
   test("copies itself while it is written to: whole, checked, private, and nothing else beside it", async (scene) => {
