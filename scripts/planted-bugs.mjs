@@ -413,7 +413,21 @@ const ofTheRooms = [
     name: "makes due one after the other what a killed process had sent together",
     file: "src/delivery/duties/recovery.ts",
     from: "await recover(deps, claim, home.destination, home.group, detail, now)",
-    to: "await Promise.all(claim.map((one) => recover(deps, [one], home.destination, home.group, detail, deps.clock.now())))",
+    to: "await Promise.all(claim.toReversed().map((one) => recover(deps, [one], home.destination, home.group, detail, deps.clock.now())))",
+    tests: ["test/delivery/last-word.test.ts"],
+  },
+  {
+    name: "leaves the end of what a fallback was told untold there",
+    file: "src/delivery/lane/deliver.ts",
+    from: "this.deps.planFallbacks(endsElsewhere,",
+    to: "this.deps.planFallbacks(endsElsewhere.slice(1),",
+    tests: ["test/delivery/fallbacks.test.ts"],
+  },
+  {
+    name: "forgets what a digest has told of a key",
+    file: "src/delivery/lane/deliver.ts",
+    from: 'next?.state === "digested" && threads',
+    to: 'next?.state === "sent" && threads',
     tests: ["test/delivery/last-word.test.ts"],
   },
   {

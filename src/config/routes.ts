@@ -98,7 +98,8 @@ export const routeSchema = (known?: readonly string[]) =>
           to: destinationName(known),
           after: duration("10s", "7d").prefault("10m"),
         }),
-        "`to`: a destination that is called when one of this route fails, or has not succeeded `after` this time (10s to 7d)",
+        "`to`: a destination that is called when one of this route fails, or has not succeeded `after` this time (10s to 7d); " +
+          "it gets the end of what it got, too",
         "none; `after` 10m",
       ),
       silence: silenceSetting

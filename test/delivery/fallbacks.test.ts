@@ -5,6 +5,12 @@ import { always, next, tellScenesOf } from "./tell-scene.ts";
 
 /** Goes to the hook when the chat has not got it so long afterwards. */
 const within = (ms: number): Step => [{}, { to: ["chat"], fallback: ["hook", ms] }];
+const pool = { title: "Pool", alertKey: "pool" };
+const firing: Step = [pool, { to: ["chat"], fallback: ["hook", 2 * minute] }];
+const over: Step = [
+  { ...pool, status: "resolved" },
+  { to: ["chat"], fallback: ["hook", 2 * minute] },
+];
 const inGroup = ["Pool 1", "Pool 2", "Pool 3"].map((title): Step => {
   const planned = { groupName: '["group","all"]' };
   return [
@@ -18,6 +24,13 @@ describe("a fallback", () => {
     [
       "is used once when the first has been down for the set time, which gets it still",
       [always("chat", refused), within(2 * minute), 3 * minute, always("chat"), 20 * minute],
+    ],
+    [
+      "is told the end of what it was told, once, and no end of what it was not told",
+      [
+        ...[always("chat", refused), firing, 3 * minute, always("chat"), 20 * minute, over, minute, over, minute],
+        ...[firing, minute, over, minute],
+      ],
     ],
     [
       "leaves both failed, with reasons, where it is dead as well, and goes round no further",

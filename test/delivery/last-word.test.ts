@@ -176,6 +176,14 @@ describe("a digest", () => {
       ],
     ],
     [
+      "tells that a key fires again, and its end does not change the message of the end before",
+      [key, 2 * second, over, 2 * second, "hang", other, 100, key, ...each(key), "answer", 5 * second, over, minute],
+    ],
+    [
+      "tells an end, and rings for nothing that comes behind it",
+      ["hang", other, 1_500, over, ...each(key), "answer", 5 * second, [key, before], minute],
+    ],
+    [
       "shows as over what was stored behind its end",
       ["hang", other, 1_500, over, [key, before], ...each(key), "answer", 2 * minute],
     ],

@@ -608,6 +608,8 @@ class Comparison {
       await this.#ask("countDueTogether", destination, `${destination}-0`, undefined, this.#at);
       await this.#ask("listByKeys", destination, [key, "none"], 10);
       await this.#ask("findThread", destination, `${destination}-0`, key);
+      await this.#ask("findThreads", destination, `${destination}-0`, [key, "none", "key 1"]);
+      await this.#ask("listToldInstead", destination, [key, "none"]);
     }
     for (const id of ids) {
       await this.#ask("getAlert", id);

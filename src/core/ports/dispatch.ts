@@ -56,7 +56,9 @@ export interface AttemptRecord extends AttemptEntry {
   /** With more calls: how much longer the claim holds, from now by the driver's clock. */
   leaseMs?: number;
   thread?: ThreadUpdate;
-  /** Fallbacks to make, since `next` is final and not `sent`. */
+  /** What a digest has told of keys, by the delivery that it showed. */
+  threads?: ReadonlyMap<number, ThreadUpdate>;
+  /** Fallbacks to make, since `next` is final and not `sent`, or ends what was told there. */
   fallbacks?: FallbackCall[];
 }
 
@@ -191,6 +193,10 @@ export interface Dispatch {
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   /** Undefined when no message of the key was sent there. */
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
+  /** Those of the given keys about which a message was sent there. */
+  findThreads(destination: string, recipient: string, alertKeys: string[]): Promise<Thread[]>;
+  /** Those of the given keys whose last alert at a fallback of this destination fires. */
+  listToldInstead(destination: string, alertKeys: string[]): Promise<string[]>;
   /** The alert that a thread's first message shows, for an edit. Undefined until it is routed. */
   findAlertFacts(alertSeq: number, destination: string): Promise<ShownAlert | undefined>;
   /** Replaces these pace keys and no others. */

@@ -62,6 +62,8 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     nextDueAt: (...of: Asked<"nextDueAt">) => store.nextDueAt(...of),
     countDueTogether: (...of: Asked<"countDueTogether">) => store.countDueTogether(...of),
     findThread: (...of: Asked<"findThread">) => store.findThread(...of),
+    findThreads: (...of: Asked<"findThreads">) => store.findThreads(...of),
+    listToldInstead: (...of: Asked<"listToldInstead">) => store.listToldInstead(...of),
     findAlertFacts: (...of: Asked<"findAlertFacts">) => store.findAlertFacts(...of),
   };
 }

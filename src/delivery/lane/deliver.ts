@@ -32,6 +32,7 @@ import {
   planUpdate,
   type ThreadContext,
   threadAfter,
+  threadsAfterDigest,
   type UpdateStep,
 } from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
@@ -77,6 +78,10 @@ interface Work {
   calledAt?: number;
   /** Saved with the next record. */
   paces: PaceRecord[];
+  /** What was sent about the keys of a digest, before it. */
+  threads?: Thread[];
+  /** Ends of what a fallback was told. */
+  endsElsewhere: ClaimedDelivery[];
 }
 
 /**
@@ -156,12 +161,15 @@ export class Deliverer {
       slotAt: claimed.slotAt,
       isUnrecorded: false,
       paces: [],
+      endsElsewhere: [],
     };
     try {
       await claims.begin(claimed);
+      work.endsElsewhere = await this.#listEndsElsewhere(claimed);
       if (claimed.digest) {
         work.progress = advance(work.progress, { kind: "digest", reason: claimed.digest.reason });
         claimed.digest.total = await this.#countTotal(claimed, clock.now());
+        work.threads = await this.#findThreads(claimed);
         await this.#send(work, { action: "send" }, undefined);
       } else await this.#deliverAlert(work);
     } catch (error) {
@@ -242,6 +250,23 @@ export class Deliverer {
     const { store, destination } = this.deps;
     if (ofRun) return this.deps.claims.threads.latest(newest) ?? ofRun.thread;
     return await store.findThread(destination.name, newest.recipient, newest.alertKey);
+  }
+
+  async #findThreads({ deliveries }: Claim): Promise<Thread[]> {
+    const { store, destination } = this.deps;
+    const keys = deliveries.filter(isUpdatable).map(({ alertKey }) => alertKey);
+    return await store.findThreads(destination.name, deliveries[0].recipient, [...new Set(keys)]);
+  }
+
+  /** A fallback that was told the beginning does not hear of the end by itself. */
+  async #listEndsElsewhere({ deliveries }: Claim): Promise<ClaimedDelivery[]> {
+    const { store, destination } = this.deps;
+    const ends = deliveries.filter(
+      (one) => one.status === "resolved" && one.fallbackTo !== undefined && isUpdatable(one),
+    );
+    if (ends.length === 0) return [];
+    const told = await store.listToldInstead(destination.name, [...new Set(ends.map(({ alertKey }) => alertKey))]);
+    return ends.filter(({ alertKey }) => told.includes(alertKey));
   }
 
   /** Changes an earlier message. An ambiguous edit is made again, which does no harm. */
@@ -448,8 +473,8 @@ export class Deliverer {
     course: "settles" | "more follows",
     thread?: ThreadUpdate,
   ): Promise<void> {
-    const { claims, destination, health, figures, settings, clock, random, log } = this.deps;
-    const { claim } = work;
+    const { claims, destination, channel, health, figures, settings, clock, random, log } = this.deps;
+    const { claim, threads } = work;
     const [newest] = claim.deliveries;
     const now = clock.now();
     const { calledAt = now } = work;
@@ -477,7 +502,11 @@ export class Deliverer {
       next,
       leaseMs: next === undefined ? claims.leaseMs : undefined,
       thread,
-      fallbacks: this.#fallbacksAfter(claim, outcome, next, now),
+      threads:
+        next?.state === "digested" && threads
+          ? threadsAfterDigest(claim.deliveries, threads, channel.can, now)
+          : undefined,
+      fallbacks: this.#fallbacksAfter(work, outcome, next, now),
     });
     if (thread) claims.threads.note(newest, thread);
     if (next) work.listener?.onAnswered(outcome.kind === "sent");
@@ -540,12 +569,14 @@ export class Deliverer {
     this.#lastOfGroups.set(groupKeyOf(deliveries[0]), { dueAt, rang, total });
   }
 
-  #fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
+  #fallbacksAfter({ claim, endsElsewhere }: Work, outcome: Outcome, next: NextStep | undefined, now: number) {
     const { destination } = this.deps;
+    if (next?.state === "sent" || next?.state === "digested")
+      return this.deps.planFallbacks(endsElsewhere, () => "its beginning was sent here", now);
     const isDead = outcome.kind === "rejected" && outcome.scope === "destination";
     if (next?.state !== "failed" && next?.state !== "expired" && !isDead) return [];
     const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
-    return this.deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
+    return this.deps.planFallbacks<ClaimedDelivery>(claim.deliveries, because, now);
   }
 
   /** In memory: the next call must know the outcome even if it cannot be recorded. */

@@ -4,6 +4,7 @@ import type { MessageContext } from "../../core/message-context.ts";
 import type { Capabilities } from "../../core/ports/channel.ts";
 import { inSightMs, quickRepeatMs } from "../../core/ring.ts";
 import type { DeliveryUpdates } from "../../core/rules.ts";
+import { groupBy } from "../../ground/group-by.ts";
 
 export type UpdateStep =
   /** A message of its own. */
@@ -103,12 +104,12 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
     return [(input.can.edits && mayEdit ? editOf(thread) : undefined) ?? answer];
   }
   if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
-  if (input.can.editsInSight) return replaceAll(thread.rootRef, thread.lastRef);
+  if (input.can.editsInSight && thread.lastRef !== undefined) return replaceAll(thread.rootRef, thread.lastRef);
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
 }
 
 /** The last message that rang shows the end, the first one that it is over. No message then shows it as firing. */
-function replaceAll(rootRef: string, lastRef = rootRef): UpdateStep[] {
+function replaceAll(rootRef: string, lastRef: string): UpdateStep[] {
   const end: UpdateStep = { action: "edit", ref: lastRef, shows: "self", standsAlone: true };
   return lastRef === rootRef ? [end] : [{ action: "edit", ref: rootRef, shows: "resolution" }, end];
 }
@@ -172,6 +173,33 @@ function occurrenceOf(thread: Thread, { status, receivedAt }: ClaimedDelivery): 
 
 function isOpen({ status, overAt }: Thread): boolean {
   return status !== "resolved" && overAt === undefined;
+}
+
+/**
+ * The threads of a chat after a digest, by the delivery that it showed of a key. A digest can be neither changed nor answered: what
+ * fires again begins anew, and what is over remains over for an alert that comes too late. Pure.
+ * @param threads before the digest
+ */
+export function threadsAfterDigest(
+  deliveries: readonly ClaimedDelivery[],
+  threads: readonly Thread[],
+  { editsInSight = false }: Pick<Capabilities, "editsInSight">,
+  now: number,
+): Map<number, ThreadUpdate> {
+  const told = new Map<number, ThreadUpdate>();
+  for (const ofKey of groupBy(deliveries.filter(isUpdatable), ({ alertKey }) => alertKey).values()) {
+    const newest = ofKey[0] as ClaimedDelivery;
+    const thread = threads.find(({ alertKey }) => alertKey === newest.alertKey);
+    if (thread && newest.alertSeq < thread.lastAlertSeq) continue;
+    const { alertSeq, severity, status } = newest;
+    const shown = { lastAlertSeq: alertSeq, lastAt: now, severity, status };
+    if (status === "resolved" && thread) told.set(newest.seq, { ...thread, ...shown });
+    else if (status === "resolved" || (thread && !isOpen(thread))) {
+      const firstAt = Math.min(...ofKey.map(({ receivedAt }) => receivedAt));
+      told.set(newest.seq, { ...shown, rootAlertSeq: alertSeq, firstAt, lastNewAt: now, count: countFirings(ofKey) });
+    } else if (thread && editsInSight) told.set(newest.seq, { ...thread, ...shown, lastRef: undefined });
+  }
+  return told;
 }
 
 /** The chat's thread after a message of these deliveries, with the vendor's id `ref` if any. Undefined: as before. Pure. */

@@ -4,8 +4,11 @@ import type { MessageExtras } from "../../core/rules.ts";
 import { type DeliveryRow, deliveryColumnsWith, fromRow, readJson, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, InTx } from "../tx.ts";
+import { untoldStates } from "./ends.ts";
 
 const mostFallbacks = 500;
+/** Alerts of a key among which the last one at a fallback is searched. */
+const mostOfKey = 100;
 
 /** The messages of a key in one chat. */
 export const findThreadIn = (sql: Dialect) =>
@@ -74,19 +77,28 @@ function dueStatements(sql: Dialect) {
      ORDER BY d.alert_seq, d.seq ${sql.limit(":limit")}`,
     (row: DeliveryRow & { token: string }): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.token }),
   );
+  const lastInstead = sql.statement(
+    { destination: "text", key: "text" },
+    `SELECT ${sql.statusOf("a")} AS status FROM (
+       SELECT * FROM alerts WHERE alert_key = :key AND repeat_of IS NULL ORDER BY alert_key DESC, seq DESC ${sql.limit(String(mostOfKey))}
+     ) AS a JOIN deliveries d ON d.alert_seq = a.seq
+     WHERE d.instead_of = :destination AND d.state NOT IN ${untoldStates} ORDER BY a.seq DESC LIMIT 1`,
+    ({ status }: { status: string }) => status,
+  );
   const listFallbacksDue = sql.statement(
     { now: "int8" },
     `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
     toDueDelivery,
   );
-  return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue };
+  return { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, lastInstead, listFallbacksDue };
 }
 
 /** `due_at` is set exactly while a delivery may be claimed. */
 export function createDueLists(sql: Dialect) {
   const findThread = findThreadIn(sql);
-  const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, listFallbacksDue } = dueStatements(sql);
+  const { listDue, listByKeys, nextDue, countDueTogether, listAbandoned, lastInstead, listFallbacksDue } =
+    dueStatements(sql);
 
   return {
     listDue: async (tx, destination, now, limit, resentFirst = false) =>
@@ -107,6 +119,22 @@ export function createDueLists(sql: Dialect) {
 
     findThread: async (tx, destination, recipient, key) =>
       (await tx.run(findThread, { destination, recipient, key }))[0],
+
+    async listToldInstead(tx, destination, keys) {
+      const found = await tx.look(
+        lastInstead,
+        keys.map((key) => ({ destination, key })),
+      );
+      return keys.filter((_, index) => found[index]?.[0] === "firing");
+    },
+
+    findThreads: async (tx, destination, recipient, keys) =>
+      (
+        await tx.look(
+          findThread,
+          keys.map((key) => ({ destination, recipient, key })),
+        )
+      ).flat(),
   } satisfies Partial<InTx<Dispatch>>;
 }
 

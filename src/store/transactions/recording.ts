@@ -193,9 +193,9 @@ function toWaves(calls: readonly RecordCall[]): Placed[][] {
   return waves.map((wave) => wave.records);
 }
 
-/** Columns that do not change are null. The first delivery saves the thread. */
+/** Columns that do not change are null. The first delivery saves the thread, in a digest each one that was shown. */
 function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<typeof given>[] {
-  const { next, outcome, countsAsAttempt, thread } = record;
+  const { next, outcome, countsAsAttempt, thread, threads } = record;
   const isFinal = next !== undefined && next.state !== "waiting" && next.state !== "held";
   const waits = next?.state === "waiting" ? next : undefined;
   const ofAll = {
@@ -210,12 +210,15 @@ function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<t
     finished_at: isFinal ? record.at + record.durationMs : null,
     next_token: next === undefined ? record.token : null,
     lease_ms: next === undefined ? (record.leaseMs ?? null) : null,
-    ...rowOf<Partial<Thread>, (typeof threadColumns)[number]>(thread ?? {}, threadColumns),
-    // Empty where a vendor gives no id.
-    ...{ root_ref: thread?.rootRef ?? "", last_ref: thread?.lastRef ?? "" },
   };
-  return record.deliverySeqs.map((seq, index) => ({
-    ...ofAll,
-    ...{ seq, has_thread: thread !== undefined && index === 0 ? 1 : 0 },
-  }));
+  return record.deliverySeqs.map((seq, index) => {
+    const told = threads?.get(seq) ?? (index === 0 ? thread : undefined);
+    return {
+      ...ofAll,
+      ...rowOf<Partial<Thread>, (typeof threadColumns)[number]>(told ?? {}, threadColumns),
+      // Empty where a vendor gives no id.
+      ...{ root_ref: told?.rootRef ?? "", last_ref: told?.lastRef ?? "" },
+      ...{ seq, has_thread: told === undefined ? 0 : 1 },
+    };
+  });
 }
