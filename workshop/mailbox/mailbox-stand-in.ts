@@ -85,13 +85,11 @@ export async function createMailboxStandIn({ now, smtpPort, login }: MailboxStan
   }
 
   function strike({ kind, text }: MailFault, session: SMTPServerSession, reply: Reply): void {
-    if (kind === "hang") return;
-    if (kind === "drop") cut(session);
-    else reply(refusal(kind, text ?? (kind < 500 ? "4.3.0 Try again later" : "5.0.0 Refused")));
-  }
-
-  function cut(session: SMTPServerSession): void {
-    for (const connection of server.connections) if (connection.id === session.id) connection._socket.destroy();
+    if (kind === "drop") {
+      for (const connection of server.connections) if (connection.id === session.id) connection._socket.destroy();
+    } else if (kind !== "hang") {
+      reply(refusal(kind, text ?? (kind < 500 ? "4.3.0 Try again later" : "5.0.0 Refused")));
+    }
   }
 
   async function receive(stream: SMTPServerDataStream, session: SMTPServerSession, reply: Reply): Promise<void> {
