@@ -34,7 +34,8 @@ function openFile(
 ): Pick<Written, "file" | "mistakes"> {
   const named = envText(env, "TOCSIN_CONFIG");
   const path = resolve(cwd, named ?? defaultFile);
-  const name = relative(cwd, path).startsWith("..") ? path : relative(cwd, path);
+  const inside = relative(cwd, path);
+  const name = inside === "" || inside.startsWith("..") ? path : inside;
   try {
     const text = readFile(path);
     if (text !== undefined) return { file: { text, path, name } };
@@ -44,7 +45,10 @@ function openFile(
     return { mistakes: [{ where: "TOCSIN_CONFIG", message, instead }] };
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    const message = `the file cannot be read (${why})`;
-    return { mistakes: [{ where: name, message, instead: "check its permissions" }] };
+    const [message, instead] =
+      why === "EISDIR"
+        ? ["this is a folder, not a file", "name a file"]
+        : [`the file cannot be read (${why})`, "check its permissions"];
+    return { mistakes: [{ where: name, message, instead }] };
   }
 }
