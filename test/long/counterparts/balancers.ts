@@ -86,7 +86,7 @@ export async function tryBalancers(world: World): Promise<Result[]> {
   // Certificates of its own.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
   const senders = [haproxyPort, nginxPort].map((port) =>
-    sendAlerts(scope, [`https://127.0.0.1:${port}/hooks/${webhookSecret}`], 100),
+    sendAlerts(scope, `https://127.0.0.1:${port}/hooks/${webhookSecret}`, 100),
   );
   await pause(5_000);
   for (const page of ["no page opened", "a page opened"]) {

@@ -24,7 +24,7 @@ export async function tryMail(world: World): Promise<Result[]> {
   const mail = `  mail: { type: email, smtpUrl: "\${MAIL_SMTP_URL}", from: tocsin@example.com, to: [desk@mail.test] }\n`;
   const relay = await world.startRelay("relay", toDesk(desk, mail), { MAIL_SMTP_URL: address });
   const startedAt = performance.now();
-  const sender = sendAlerts(world.scope, [relay.hookUrl], 1_000);
+  const sender = sendAlerts(world.scope, relay.hookUrl, 1_000);
   await pause(5_500);
   const sent = await sender.end();
   const mails = () => readMails(mailFolder);

@@ -40,7 +40,7 @@ export async function tryPooler(world: World): Promise<Result[]> {
   const watching = new AbortController();
   const paths = ["/readyz?alerts", "/metrics"];
   const watched = watchProbes([relay], paths, watching.signal, (what) => slow.push(what));
-  const sender = sendAlerts(scope, [relay.hookUrl], 100);
+  const sender = sendAlerts(scope, relay.hookUrl, 100);
   await pause(4_000);
   const admin = new pg.Client(`${address}/pgbouncer`);
   await admin.connect();
