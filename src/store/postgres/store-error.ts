@@ -37,6 +37,11 @@ export function isOfConnection(error: unknown): boolean {
 /** The server was a primary when the connection was made. The statement had no effect. */
 export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === "25006";
 
+/** Nobody may connect to this database for now (`ALLOW_CONNECTIONS false`). Other errors have this code, too. */
+const isClosed = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === "55000" &&
+  (error as { routine?: unknown }).routine === "CheckMyDatabase";
+
 /** The server gives no more connections: to anybody, to this database or to this role. */
 export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "53300";
 
@@ -84,6 +89,11 @@ function explain(error: unknown): [message: string, hint: string] {
       "Did its password change, or what pg_hba.conf allows? Tocsin continues by itself when it is let in.",
     ];
   if (isCrowded(error)) return [`The database takes no more connections (${describe(error)}).`, hintOfLimit(error)];
+  if (isClosed(error))
+    return [
+      `The database is closed (${describe(error)}).`,
+      "`ALTER DATABASE … ALLOW_CONNECTIONS true` opens it. Tocsin continues by itself when it is let in.",
+    ];
   if (code === "57P03")
     return [
       `The database is not ready (${describe(error)}).`,
@@ -110,6 +120,7 @@ const passingCodes =
 function isPassing(error: unknown): boolean {
   const { code, message = "", errors } = (error ?? {}) as { code?: unknown; message?: string; errors?: unknown[] };
   if (errors?.length) return errors.some(isPassing);
+  if (isClosed(error)) return true;
   if (typeof code === "string") return passingCodes.test(code);
   return /^(timeout expired|Connection terminated|Query read timeout|Client (has|was))/.test(message);
 }
@@ -149,6 +160,7 @@ function hintOf(error: unknown, code: string | undefined): string {
   if (syscall === "open" && path !== undefined)
     return `DATABASE_URL names ${path} (sslrootcert, sslcert or sslkey): is it there, and may the user of this process read it?`;
   if (isCrowded(error)) return hintOfLimit(error);
+  if (isClosed(error)) return "`ALTER DATABASE … ALLOW_CONNECTIONS true` opens it.";
   if (code === "57P03") return "It starts, or recovers from a crash: wait until it takes connections.";
   if (code?.startsWith("28") && /no encryption/.test(text))
     return "It may take only connections with TLS: add `sslmode=verify-full` to DATABASE_URL.";
@@ -177,8 +189,9 @@ function describe(error: unknown): string {
   return text.includes(code) ? text.replace(`connect ${code}`, nameNetworkCode(code)) : `${code}: ${text}`;
 }
 
-/** Five characters. Errors of the system and of this driver have none. */
+/** Five characters. Errors of the system and of this driver have none. A closed database counts as a server that starts. */
 function sqlStateOf(error: unknown): string | undefined {
+  if (isClosed(error)) return "57P03";
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as object) ? code : undefined;
 }

@@ -286,6 +286,18 @@ it("a PostgreSQL that must not be used is one without TLS where the address asks
   expect(warnings).toEqual([]);
 });
 
+it("a PostgreSQL that must not be used is waited for while nobody may connect to it", async () => {
+  const url = await makePostgresDatabase();
+  const { pathname } = new URL(url);
+  const server = url.replace(/[^/]*$/, "postgres");
+  await runSql(server, `ALTER DATABASE ${pathname.slice(1)} ALLOW_CONNECTIONS false`);
+  const refusal = await refusalAt(url);
+  expect(refusal).toMatchObject({ code: "store_unavailable", retryAfterMs: 5_000 });
+  expect(refusal.hint).toContain("ALLOW_CONNECTIONS true");
+  expect(isOfConnection(refusal.cause)).toBe(true);
+  expect(toStoreError(refusal.cause)).toMatchObject({ message: expect.stringContaining("is closed") });
+});
+
 it("a PostgreSQL that must not be used is one that a newer Tocsin has written, which stays as it is", async () => {
   const url = await makePostgresDatabase();
   await migrateOnly(url);
