@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { later, mailTo, type Step, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { type DraftOptions, later, mailTo, type Step, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
-import { claims, doing, losesAnswer, tellScenesOf } from "./tell-scene.ts";
+import { claims, doing, losesAnswer, pause, tellScenesOf } from "./tell-scene.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
@@ -130,6 +130,24 @@ tellScenesOf([telegramTo("a"), telegramTo("bb")])([
     ],
   ],
 ]);
+const ofGroup = (heldForMs: number): DraftOptions => {
+  return { heldForMs, planned: { groupName: '["group","all","chain","eth"]' } };
+};
+const resent: DraftOptions = { purpose: "bulk_resend", planned: { updates: "new" } };
+tellScenesOf([telegramTo("out")])([
+  [
+    "tells a group's end with the beginning that waits for a retry",
+    [
+      ...[refused, refused, [key, ofGroup(20 * second)] as Step, [other, ofGroup(20 * second)] as Step, 20_500],
+      ...[[over, ofGroup(5 * minute)] as Step, 6 * minute],
+    ],
+  ],
+  [
+    "resends what a key had in the order of the log",
+    [pause("out", "anna"), [key, resent], [over, resent], [key, resent], pause("out"), minute],
+  ],
+  ["tells no resent beginning behind its end", [refused, refused, [key, resent], second, over, minute]],
+]);
 const own: Step[] = [doing("recordRouting", (real) => real), "restart"];
 const heldAll = [..."12345"].map((alertKey): Step => [{ ...key, alertKey }, { heldForMs: minute }]);
 tellScenesOf([telegramTo("out")])([
@@ -158,6 +176,9 @@ describe("a digest", () => {
   const each = (facts: Partial<AlertFacts>, options = {}) =>
     [..."abc"].map((alertKey): Step => [{ ...facts, alertKey }, options]);
   const before = { receivedAt: Date.UTC(2026, 10, 21, 11, 59, 59) };
+  const worst = { id: "none", at: before.receivedAt, severity: "critical" } as const;
+  const damped = { count: 1, sinceAt: before.receivedAt, worst, why: "it is no further" };
+  const summary: Step = [key, { planned: { updates: "summary", damped } }];
   tellScenesOf([telegramTo("out", { digestOver: 2 })])([
     ["that tells an end took along what its key had", [claims, lost, key, second, ...each(key), over, 2 * minute]],
     [
@@ -182,6 +203,10 @@ describe("a digest", () => {
     [
       "tells an end, and rings for nothing that comes behind it",
       ["hang", other, 1_500, over, ...each(key), "answer", 5 * second, [key, before], minute],
+    ],
+    [
+      "that told an end is the last word for a summary that waits for a retry",
+      [key, 70 * second, refused, summary, 500, "hang", other, 100, ...each(key), over, "answer", minute],
     ],
     [
       "shows as over what was stored behind its end",

@@ -50,6 +50,11 @@ const inDigest = { digestId: "d", ambiguous: 1 };
 const outage = { ...inDigest, progress: { refs: [], digestReason: "outage" as const } };
 const cut: ClaimLimits = { ...chat, cutAt: now };
 const resent = (count: number, from: number) => several(count, { purpose: "bulk_resend" }, from);
+const asResent = (delivery: DueDelivery) => ({
+  ...delivery,
+  purpose: "bulk_resend" as const,
+  receivedAt: now - 60_000,
+});
 const asked = (purpose: DueDelivery["purpose"]) => [...several(20), dueDelivery(21, { purpose })];
 const mailTo = (recipient: string, count: number, from = 1) => several(count, { recipient }, from);
 const mails = [...mailTo("a@x.io", 4), ...several(1, { recipient: "b@x.io", purpose: "bulk_resend" }, 5)];
@@ -119,6 +124,8 @@ it.each<[string, DueDelivery[], string, ClaimLimits?]>([
   ["what is resent behind others", [...several(2), ...resent(2, 3)], "single 1", turn(2)],
   ["what is resent when three of others were sent", [...several(2), ...resent(2, 3)], "single 4", turn(3)],
   ["what is resent where nothing else waits", resent(2, 3), "single 4"],
+  ["what is resent, of one key the oldest first", ofKeys.slice(0, 3).map(asResent), "single 1"],
+  ["what is resent with its resolution", ofKeys.slice(2).map(asResent), "single 4 3"],
   ["others as a digest before much that is resent", [...several(50), ...resent(42, 51)], `digest burst ${down(50, 1)}`],
   ["much that is resent as one digest", [...several(50), ...resent(42, 51)], `digest resend ${down(92, 51)}`, turn(3)],
   [

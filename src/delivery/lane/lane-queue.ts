@@ -165,7 +165,9 @@ export class LaneQueue {
   async #listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
     const { store, destination } = this.deps;
     const { joinsByKey } = vendorOf(destination.type).can;
-    const asked = joinsByKey ? due : due.filter((one) => one.status === "resolved" || isStoredLate(one));
+    const asked = joinsByKey
+      ? due
+      : due.filter((one) => one.status === "resolved" || isStoredLate(one) || one.groupName !== undefined);
     if (asked.length === 0) return undefined;
     const first = asked.toSorted(inTurn({ sinceResent }));
     const keys = [...new Set(first.map(({ alertKey }) => alertKey))].slice(0, mostKeys);

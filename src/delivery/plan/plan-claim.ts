@@ -15,7 +15,7 @@ export interface ClaimLimits {
   afterOutage: boolean;
   /** Messages since the last bulk resend. */
   sinceResent: number;
-  /** Unsent deliveries of keys whose resolving or late alert is due; for vendors that join by key, of those due longest. */
+  /** Unsent deliveries of keys whose resolving, late or grouped alert is due; for vendors that join by key, of those due longest. */
   ofKeys?: DueDelivery[];
   /** Set when more deliveries are due than were listed. Those that became due from this time on may be missing. */
   cutAt?: number;
@@ -106,7 +106,7 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
       : isStoredLate(one) && one.receivedAt < other.receivedAt) &&
     one.alertKey === other.alertKey &&
     one.recipient === other.recipient &&
-    isOfAlert(one)
+    isOfLog(one)
   );
 }
 
@@ -121,7 +121,7 @@ function inPlaceOf(
   { can }: ClaimLimits,
   now: number,
 ): DueDelivery[] {
-  if (!isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return [delivery];
+  if (!isOfLog(delivery) || now - delivery.createdAt > orderedForMs) return [delivery];
   const isProgram = can.carries === "payload";
   const isRepeatedEnd = (end: DueDelivery, first: DueDelivery) => isProgram && isBegun(end) && !isBegun(first);
   const cannotGoAlong = (other: DueDelivery) => isProgram || other.progress.refs.length > 0 || isOfBegunDigest(other);
@@ -134,7 +134,10 @@ function inPlaceOf(
   return due.includes(first) || (first.dueAt <= now && !isOfBegunDigest(first)) ? [first] : [];
 }
 
-/** A late alert takes its resolving one along, unless quiet hours hold that. A resolving alert takes unsent ones along. */
+/**
+ * A late alert takes its resolving one along, also where that waits for its group, but not where quiet hours hold it. A resolving
+ * alert takes unsent ones along.
+ */
 function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
   // A repeated digest has the same alerts.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
@@ -149,7 +152,9 @@ function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDeliver
       one.progress.refs.length === 0 && (one.attempts > 0 || isBegun(one) || now - one.receivedAt >= withEndAfterMs),
   );
   const ends = others.filter(
-    (other) => (other.state !== "held" || other.dueAt <= now) && late.some((one) => isEndOf(other, one)),
+    (other) =>
+      (other.state !== "held" || other.dueAt <= now || other.groupName !== undefined) &&
+      late.some((one) => isEndOf(other, one)),
   );
   const told = [...deliveries, ...ends];
   const beginnings = others.filter((other) => !ends.includes(other) && told.some((end) => isEndOf(end, other)));
@@ -157,7 +162,7 @@ function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDeliver
 }
 
 export function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
-  return other.status === "resolved" && isOfAlert(first) && isOfAlert(other) && isBefore(first, other);
+  return other.status === "resolved" && isOfLog(first) && isOfLog(other) && isBefore(first, other);
 }
 
 function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
@@ -208,11 +213,12 @@ export function isResent({ purpose }: Pick<DueDelivery, "purpose">): boolean {
 
 function isUntried(delivery: DueDelivery): boolean {
   const { state, attempts } = delivery;
-  return (isOfAlert(delivery) || isResent(delivery)) && state === "queued" && attempts === 0 && !isBegun(delivery);
+  return isOfLog(delivery) && state === "queued" && attempts === 0 && !isBegun(delivery);
 }
 
-function isOfAlert({ purpose }: DueDelivery): boolean {
-  return purpose === "alert" || purpose === "fallback";
+/** Whether the order of the log counts for it. A person waits for one of the others, or it is about the relay. */
+function isOfLog({ purpose }: DueDelivery): boolean {
+  return purpose === "alert" || purpose === "fallback" || purpose === "bulk_resend";
 }
 
 /**
@@ -333,7 +339,12 @@ function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | und
   const deliveries = newestFirst(resent);
   const reason = deliveries.every(({ extras }) => extras?.late !== undefined) ? "release" : "resend";
   if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason };
-  return deliveries.length > 0 ? { kind: "single", deliveries: deliveries.slice(0, 1) } : undefined;
+  const [newest] = deliveries;
+  // The oldest of its key: an older one behind it would be the last word.
+  const first = deliveries.findLast(
+    ({ alertKey, recipient }) => alertKey === newest?.alertKey && recipient === newest.recipient,
+  );
+  return first && { kind: "single", deliveries: [first] };
 }
 
 function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
