@@ -57,7 +57,7 @@ export interface AttemptRecord extends AttemptEntry {
   leaseMs?: number;
   thread?: ThreadUpdate;
   /** What a digest has told of keys, by the delivery that it showed. */
-  threads?: ReadonlyMap<number, ThreadUpdate>;
+  threads?: Readonly<Record<number, ThreadUpdate>>;
   /** Fallbacks to make, since `next` is final and not `sent`, or ends what was told there. */
   fallbacks?: FallbackCall[];
 }

@@ -185,19 +185,19 @@ export function threadsAfterDigest(
   threads: readonly Thread[],
   { editsInSight = false }: Pick<Capabilities, "editsInSight">,
   now: number,
-): Map<number, ThreadUpdate> {
-  const told = new Map<number, ThreadUpdate>();
+): Record<number, ThreadUpdate> {
+  const told: Record<number, ThreadUpdate> = {};
   for (const ofKey of groupBy(deliveries.filter(isUpdatable), ({ alertKey }) => alertKey).values()) {
     const newest = ofKey[0] as ClaimedDelivery;
     const thread = threads.find(({ alertKey }) => alertKey === newest.alertKey);
     if (thread && newest.alertSeq < thread.lastAlertSeq) continue;
     const { alertSeq, severity, status } = newest;
     const shown = { lastAlertSeq: alertSeq, lastAt: now, severity, status };
-    if (status === "resolved" && thread) told.set(newest.seq, { ...thread, ...shown });
+    if (status === "resolved" && thread) told[newest.seq] = { ...thread, ...shown };
     else if (status === "resolved" || (thread && !isOpen(thread))) {
       const firstAt = Math.min(...ofKey.map(({ receivedAt }) => receivedAt));
-      told.set(newest.seq, { ...shown, rootAlertSeq: alertSeq, firstAt, lastNewAt: now, count: countFirings(ofKey) });
-    } else if (thread && editsInSight) told.set(newest.seq, { ...thread, ...shown, lastRef: undefined });
+      told[newest.seq] = { ...shown, rootAlertSeq: alertSeq, firstAt, lastNewAt: now, count: countFirings(ofKey) };
+    } else if (thread && editsInSight) told[newest.seq] = { ...thread, ...shown, lastRef: undefined };
   }
   return told;
 }

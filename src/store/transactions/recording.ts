@@ -212,7 +212,7 @@ function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<t
     lease_ms: next === undefined ? (record.leaseMs ?? null) : null,
   };
   return record.deliverySeqs.map((seq, index) => {
-    const told = threads?.get(seq) ?? (index === 0 ? thread : undefined);
+    const told = threads?.[seq] ?? (index === 0 ? thread : undefined);
     return {
       ...ofAll,
       ...rowOf<Partial<Thread>, (typeof threadColumns)[number]>(told ?? {}, threadColumns),
