@@ -78,6 +78,11 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
       const isIts = toldAt !== null && Math.abs(sentAt - toldAt) < oneMessageMs;
       return isIts && /and \d+ more: .*resolved/.test(texts.join());
     });
+  const textsNear = ({ told_at: toldAt }: Row) =>
+    messages
+      .filter(({ sentAt }) => toldAt !== null && Math.abs(sentAt - toldAt) < 2 * oneMessageMs)
+      .map(({ texts }) => JSON.stringify(texts.at(-1)))
+      .join(", ");
   const findings: Finding[] = [];
   const complain = (name: string, what: string) => void findings.push({ name, what: `${name} ${what}` });
   if (sent.some(({ to }) => to[0] === "dance") && rows.length === 0) complain("the dance", "is not stored");
@@ -90,7 +95,8 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
       complain(one.name, `and its key ${key} are named by no message`);
     for (const end of alerts.filter(({ said }) => said.kind === "joined" && said.status === "resolved")) {
       const isTold = alerts.some(({ name }) => find(name).some(({ texts }) => texts.join().includes("Over")));
-      if (!isNamed(end) && !isTold && !isCountedInDigest(end)) complain(end.name, "ended, and nobody was told");
+      if (!isNamed(end) && !isTold && !isCountedInDigest(end))
+        complain(end.name, `ended, and nobody was told; about then came ${textsNear(end)}`);
     }
     const firing = alerts.filter(({ said }) => said.kind === "dance" && said.status === "firing");
     const [first] = firing;
@@ -106,7 +112,7 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
       damped?.by === undefined &&
       alerts.some((end) => end.said.status === "resolved" && end.name > began && isNamed(end));
     if (news !== undefined && !isNamed(news) && !isToldWithEnd(news))
-      complain(news.name, `is the worst of ${key}, and no message names it`);
+      complain(news.name, `is the worst of ${key}, and no message names it; when it was sent came ${textsNear(news)}`);
     const damped = firing.filter((one) => one.damped?.by !== undefined).length;
     const told = alerts.reduce((sum, one) => sum + (one.damped?.by === undefined ? (one.damped?.count ?? 0) : 0), 0);
     if (damped !== told + (first.held ?? 0))
