@@ -12,6 +12,7 @@ import { compiledThread } from "../support/compiled-thread.ts";
 import { describeAccepting } from "./store/common/accepting.ts";
 import { describeHealth } from "./store/common/health.ts";
 import { describeLog } from "./store/common/log.ts";
+import { describeMemory } from "./store/common/memory.ts";
 import { describeSignals } from "./store/common/signals.ts";
 import { describeStore } from "./store/common/suite.ts";
 import { describeFiles } from "./store/sqlite/files.ts";
@@ -60,7 +61,8 @@ describeStore("SQLite on two connections", openOnTwoConnections);
 // What is of the threads themselves: bodies change hands packed, what is read by the hundred comes back as text, signals and
 // health cross over, and files are closed at the end.
 describe("SQLite in threads of its own", () => {
-  for (const about of [describeAccepting, describeLog, describeSignals, describeHealth]) about(openThreaded);
+  for (const about of [describeAccepting, describeLog, describeMemory, describeSignals, describeHealth])
+    about(openThreaded);
   describeFiles(openThreaded);
 });
 

@@ -37,6 +37,15 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
   });
 
+  test("remembers what a digest has told of each key", async (scene) => {
+    await scene.route({});
+    await scene.route({ facts: { alertKey: "tvl:dai" } });
+    const [, other] = await scene.claim("chat", "t1", { digestId: "d1" });
+    await scene.attempt({ token: "t1", threads: { [other?.seq ?? 0]: thread } });
+    const found = await scene.store.findThreads("chat", "-1004", ["tvl:usdc", "tvl:dai", "none"]);
+    expect(found).toEqual([{ destination: "chat", recipient: "-1004", alertKey: "tvl:dai", ...thread }]);
+  });
+
   test("finds what the first message shows", async ({ store, route }) => {
     const extras = { title: "First" };
     const { id, seq } = await route({ facts: { title: "first" }, to: [{ ...planned("chat"), extras }] });
