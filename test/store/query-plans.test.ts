@@ -62,6 +62,7 @@ const exempt: [RegExp, string][] = [
   [/FROM \(SELECT id FROM alerts ORDER BY id DESC LIMIT 100000\)/, "looks at the ends of so many ids and no more"],
   [/WHERE origin = 'hook' ORDER BY seq DESC LIMIT 1$/, "reads the newest until one came from a sender"],
   [/FROM mutes/, "sorts a handful"],
+  [/d\.instead_of = \? AND/, "sorts the last 100 alerts of a key at most"],
   [/SELECT DISTINCT seq FROM/, "sorts 1,000 positions at most, of small indexes"],
   [/FROM alerts o WHERE o\.id = \?/, "adds up the last rows of one key"],
   [/FROM search_parts ORDER BY/, "one row for 32,768 alerts"],
