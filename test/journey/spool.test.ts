@@ -99,6 +99,8 @@ it("sends an alert behind one commit, which may be answered late or never, once 
   };
   await expect
     .poll(async () => {
+      // Only an idle lane claims with the commit.
+      await expectArrived(...sent.splice(0));
       const id = await post();
       sent.push(id);
       return wasClaimedWith(id);
