@@ -6,7 +6,10 @@ import { always, next, tellScenesOf } from "./tell-scene.ts";
 /** Goes to the hook when the chat has not got it so long afterwards. */
 const within = (ms: number): Step => [{}, { to: ["chat"], fallback: ["hook", ms] }];
 const pool = { title: "Pool", alertKey: "pool" };
-const firing: Step = [pool, { to: ["chat"], fallback: ["hook", 2 * minute] }];
+const firing: Step = [
+  { ...pool, status: "unknown" },
+  { to: ["chat"], fallback: ["hook", 2 * minute] },
+];
 const over: Step = [
   { ...pool, status: "resolved" },
   { to: ["chat"], fallback: ["hook", 2 * minute] },

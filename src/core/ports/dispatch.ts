@@ -195,7 +195,7 @@ export interface Dispatch {
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
   /** Those of the given keys about which a message was sent there. */
   findThreads(destination: string, recipient: string, alertKeys: string[]): Promise<Thread[]>;
-  /** Those of the given keys whose last alert at a fallback of this destination fires. */
+  /** Those of the given keys whose last alert at a fallback of this destination is no end. */
   listToldInstead(destination: string, alertKeys: string[]): Promise<string[]>;
   /** The alert that a thread's first message shows, for an edit. Undefined until it is routed. */
   findAlertFacts(alertSeq: number, destination: string): Promise<ShownAlert | undefined>;

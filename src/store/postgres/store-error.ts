@@ -42,6 +42,8 @@ const isClosed = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === "55000" &&
   (error as { routine?: unknown }).routine === "CheckMyDatabase";
 
+const reopening = "`ALTER DATABASE … ALLOW_CONNECTIONS true` opens it.";
+
 /** The server gives no more connections: to anybody, to this database or to this role. */
 export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "53300";
 
@@ -92,7 +94,7 @@ function explain(error: unknown): [message: string, hint: string] {
   if (isClosed(error))
     return [
       `The database is closed (${describe(error)}).`,
-      "`ALTER DATABASE … ALLOW_CONNECTIONS true` opens it. Tocsin continues by itself when it is let in.",
+      `${reopening} Tocsin continues by itself when it is let in.`,
     ];
   if (code === "57P03")
     return [
@@ -160,7 +162,7 @@ function hintOf(error: unknown, code: string | undefined): string {
   if (syscall === "open" && path !== undefined)
     return `DATABASE_URL names ${path} (sslrootcert, sslcert or sslkey): is it there, and may the user of this process read it?`;
   if (isCrowded(error)) return hintOfLimit(error);
-  if (isClosed(error)) return "`ALTER DATABASE … ALLOW_CONNECTIONS true` opens it.";
+  if (isClosed(error)) return reopening;
   if (code === "57P03") return "It starts, or recovers from a crash: wait until it takes connections.";
   if (code?.startsWith("28") && /no encryption/.test(text))
     return "It may take only connections with TLS: add `sslmode=verify-full` to DATABASE_URL.";

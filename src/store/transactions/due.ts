@@ -125,7 +125,7 @@ export function createDueLists(sql: Dialect) {
         lastInstead,
         keys.map((key) => ({ destination, key })),
       );
-      return keys.filter((_, index) => found[index]?.[0] === "firing");
+      return keys.filter((_, index) => (found[index]?.[0] ?? "resolved") !== "resolved");
     },
 
     findThreads: async (tx, destination, recipient, keys) =>
