@@ -86,7 +86,11 @@ const states: Record<string, FakeStatus> = {
 async function say(command: string, state: FakeStatus): Promise<string[]> {
   const { status, stdout, stderr, url, cwd } = await runBeside(state, [command]);
   const said = stdout + stderr.replaceAll(/^/gm, "stderr ");
-  const named = said.replaceAll(url, "<relay>").replaceAll(cwd, "<data>").replaceAll(readVersion(), "<version>");
+  const named = said
+    .replaceAll(url, "<relay>")
+    .replaceAll(cwd, "<data>")
+    .replaceAll(readVersion(), "<version>")
+    .replaceAll(/: \S+ \S+ of \S+ \S+ are free/g, ": some is free");
   return [`ends with ${status}`, ...named.split("\n").filter((line) => !/^(stderr )?$|\d warnings?\.$/.test(line))];
 }
 
