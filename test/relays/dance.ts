@@ -48,6 +48,8 @@ const mostRings = 4;
 
 interface Row {
   name: string;
+  /** Epoch milliseconds. What got no answer is sent again, and may so come after its own end. */
+  received_at: number;
   said: { alertKey: string; kind: string; status: string; isNews?: boolean };
   /** Of its delivery to the chat, but for those that only change a message. Null: it has none. */
   damped: { by?: string; count: number } | null;
@@ -60,8 +62,8 @@ interface Row {
 /** Every alert of the dance is named by a message, or counted in one or in what is held; nothing else makes a sound. */
 export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<Finding[]> {
   const rows = await fleet.ask<Row>(
-    `SELECT substring(a.facts FROM 'A\\d{6}Z') AS name, convert_from(r.body, 'UTF8')::json AS said, d.damped::json AS damped,
-       d.id AS delivery, (m.memory::json #>> '{held,count}')::int AS held,
+    `SELECT substring(a.facts FROM 'A\\d{6}Z') AS name, a.received_at::float8,
+       convert_from(r.body, 'UTF8')::json AS said, d.damped::json AS damped, d.id AS delivery, (m.memory::json #>> '{held,count}')::int AS held,
        (SELECT max(t.at) FROM attempts t WHERE t.delivery_seq = d.seq AND t.outcome = 'sent')::float8 AS told_at
      FROM alerts a JOIN requests r ON r.seq = a.request_seq
        LEFT JOIN deliveries d ON d.alert_seq = a.seq AND d.destination = 'dance' AND d.updates <> 'count'
@@ -93,7 +95,10 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
     // A beginning that is late goes out with its end.
     if (one !== undefined && ["joined", "pool"].includes(one.said.kind) && !alerts.some(isNamed))
       complain(one.name, `and its key ${key} are named by no message`);
-    for (const end of alerts.filter(({ said }) => said.kind === "joined" && said.status === "resolved")) {
+    const isLast = ({ received_at: endedAt }: Row) =>
+      alerts.every(({ said, received_at: at }) => said.status === "resolved" || at <= endedAt);
+    const ends = alerts.filter(({ said }) => said.kind === "joined" && said.status === "resolved");
+    for (const end of ends.filter(isLast)) {
       const isTold = alerts.some(({ name }) => find(name).some(({ texts }) => texts.join().includes("Over")));
       if (!isNamed(end) && !isTold && !isCountedInDigest(end))
         complain(end.name, `ended, and nobody was told; about then came ${textsNear(end)}`);
@@ -106,11 +111,14 @@ export async function judgeDance({ fleet, receivers, sent }: Evidence): Promise<
     });
     if (rang.length > mostRings)
       complain(first.name, `and its key ${key} rang ${rang.length} times: ${rang.map(({ name }) => name)}`);
-    const news = firing.filter(({ said }) => said.isNews).at(-1);
+    const news = firing
+      .filter(({ said }) => said.isNews)
+      .sort((one, other) => one.received_at - other.received_at)
+      .at(-1);
     // What is over by the time that it goes out is told with its end.
-    const isToldWithEnd = ({ name: began, damped }: Row) =>
+    const isToldWithEnd = ({ received_at: beganAt, damped }: Row) =>
       damped?.by === undefined &&
-      alerts.some((end) => end.said.status === "resolved" && end.name > began && isNamed(end));
+      alerts.some((end) => end.said.status === "resolved" && end.received_at >= beganAt && isNamed(end));
     if (news !== undefined && !isNamed(news) && !isToldWithEnd(news))
       complain(news.name, `is the worst of ${key}, and no message names it; when it was sent came ${textsNear(news)}`);
     const damped = firing.filter((one) => one.damped?.by !== undefined).length;
