@@ -123,6 +123,20 @@ describe("pacing", () => {
     expect([1_000_050, 1_001_200].map((now) => memory.mayUse(bot, 1_000_000, now))).toEqual([true, false]);
   });
 
+  it("counts a call once that had to take a second slot", () => {
+    const memory = new PaceMemory([]);
+    const keys = [
+      { key: "bot", pace: { perSecond: 1 } },
+      { key: "chat", pace: { perMinute: 2 } },
+    ];
+    for (const at of [1_000_000, 1_001_100]) memory.take(keys, at);
+    expect(memory.mayUse(keys, 1_000_000, 1_001_200)).toBe(false);
+    memory.giveBack(keys, 1_000_000);
+    expect(memory.nextSlot(keys, 1_002_200).at).toBe(1_002_200);
+    expect(memory.take(keys, 1_002_200).map(({ sentAt }) => sentAt)).toEqual([[1_002_200], [1_001_100, 1_002_200]]);
+    expect(memory.nextSlot(keys, 1_003_300).at).toBe(1_061_160);
+  });
+
   it("counts a call that was made just before the clock went back a little", () => {
     const memory = new PaceMemory([]);
     const bot = [{ key: "bot", pace: { perSecond: 0.5 } }];

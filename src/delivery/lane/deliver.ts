@@ -421,6 +421,7 @@ export class Deliverer {
       work.slotAt = undefined;
       // Other calls may have come between, if the commit of the claim took long.
       if (slotAt !== undefined && pace.mayUse(keys, slotAt, now)) return true;
+      if (slotAt !== undefined) pace.giveBack(keys, slotAt);
       const { at, why } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
         work.paces = pace.take(keys, now);

@@ -57,6 +57,15 @@ export class PaceMemory {
     );
   }
 
+  /** Forgets a call that was counted at `takenAt` and has not been made. What `take` had dropped then was outside each window. */
+  giveBack(keys: PaceKey[], takenAt: number): void {
+    for (const { key } of keys) {
+      const record = this.#recordOf(key);
+      const place = record.sentAt.lastIndexOf(takenAt);
+      if (place >= 0) this.#put({ ...record, sentAt: record.sentAt.toSpliced(place, 1) });
+    }
+  }
+
   /** Moves the last counted call to now, after commit and composing. The returned records must be stored. */
   restamp(keys: PaceKey[], now: number): PaceRecord[] {
     return keys.flatMap(({ key }) => {
