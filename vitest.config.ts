@@ -98,7 +98,7 @@ export default defineConfig({
     // Two more than there are processors: some of the long ones mostly wait.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    setupFiles: ["test/support/property-seed.ts", "test/support/kept-connections.ts"],
+    setupFiles: ["property-seed", "kept-connections", "waiting-transactions"].map((name) => `test/support/${name}.ts`),
     coverage: { include: ["{src,workshop}/**/*.{ts,tsx}"] },
     projects: [
       {

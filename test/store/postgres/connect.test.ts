@@ -7,6 +7,7 @@ import { isAnswered, isOfConnection, toStoreError, toUnavailable } from "../../.
 import { createFailingProxy } from "../../support/failing-proxy.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
+import { letTransactionsWait } from "../../support/waiting-transactions.ts";
 import { didWork, migrateOnly, openDatabase, openRelay, refusalOf, someDatabase } from "./open-relays.ts";
 
 const open = (url: string, answerWithinMs?: number) => openDatabase(url, "a test", { answerWithinMs });
@@ -65,6 +66,7 @@ it("connections to PostgreSQL give 8 bytes as numbers, bytes as bytes, and array
 });
 
 it("connections to PostgreSQL do a transaction again that the server has ended for another's sake", async () => {
+  letTransactionsWait();
   const url = await someDatabase();
   const database = await open(url);
   for (const name of ["a", "b"]) await database.transaction((tx) => save(tx, name));
@@ -139,6 +141,7 @@ it("connections to PostgreSQL take one statement where one commits by itself, an
 });
 
 it("connections to PostgreSQL count a server as away that does not answer, and go on when it does", async () => {
+  letTransactionsWait();
   const proxy = await createFailingProxy(await someDatabase());
   const answerWithinMs = 3_000;
   const database = await open(proxy.url, answerWithinMs);
@@ -174,6 +177,7 @@ it("connections to PostgreSQL say to whoever reads that the database is busy whe
 });
 
 it("connections to PostgreSQL ask a server again that was silent, though somebody asks all the time", async () => {
+  letTransactionsWait();
   const proxy = await createFailingProxy(await someDatabase());
   const database = await open(proxy.url, 500);
   const ask = () => didWork(database.transaction((tx) => save(tx, "a")));

@@ -9,6 +9,7 @@ import * as samples from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { shared } from "../../support/postgres-transactions.ts";
+import { letTransactionsWait } from "../../support/waiting-transactions.ts";
 import { openDatabase, openRelay, openRelays, someDatabase, someoneWaits } from "./open-relays.ts";
 
 const { attemptOf, claimOf, factsOf, newId, noon, planned, request, routed, thread } = samples;
@@ -134,6 +135,7 @@ it.each([
   ["for all mailboxes of the alert", 1, "m"],
   ["for one delivery, though its addresses have changed", 0, "new"],
 ])("fallbacks that two relays call at once are made once %s", async (_, index, recipient) => {
+  letTransactionsWait();
   const url = await someDatabase();
   const [database, other] = [await openDatabase(url, "one"), await openRelay(url, "other")];
   const [alert] = await accept(other);
@@ -161,6 +163,7 @@ async function open() {
 }
 
 it("a fence lets a writer that was paused in its transaction finish before the next holder begins", async () => {
+  letTransactionsWait();
   const { url, database, other, lane } = await open();
   const writing = await pauseIn(database, (tx) => savePaces(tx, lane, pace(noon)));
   const acquiring = other.acquireLanes("other", [bot], 60_000);
@@ -174,6 +177,7 @@ it("a fence lets a writer that was paused in its transaction finish before the n
 });
 
 it("a fence lets whoever claims what it routes finish before the next holder begins", async () => {
+  letTransactionsWait();
   const { url, database, other, lane } = await open();
   const [alert] = await accept(other);
   const claims = [{ lane, token: "t", leaseMs: 60_000 }];
@@ -201,6 +205,7 @@ it("a fence refuses a writer that waited while the next holder began", async () 
 });
 
 it("a fence lets a lease be renewed while a write under it is not committed", async () => {
+  letTransactionsWait();
   const { database, other, lane } = await open();
   await database.transaction(async (tx) => {
     await savePaces(toTx(tx), lane, pace(noon));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { type Migration, migrate, readMigrations, requireNewest } from "../../../src/store/postgres/migrate.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
+import { letTransactionsWait } from "../../support/waiting-transactions.ts";
 import { migrateOnly, openDatabase, refusalOf } from "./open-relays.ts";
 
 const present = readMigrations();
@@ -135,6 +136,7 @@ it("migrations of PostgreSQL give up with the name of who holds the table, and l
 });
 
 it("migrations of PostgreSQL leave no prepared statement behind that fails, on whichever connection it was prepared", async () => {
+  letTransactionsWait();
   const url = await makePostgresDatabase();
   const database = await openDatabase(url);
   const all = "SELECT * FROM watch_states";
