@@ -1166,6 +1166,20 @@ const ofTheRooms = [
     tests: ["test/ringing/groups.test.ts"],
   },
   {
+    name: "catches up in order of arrival alone",
+    file: "src/routing/routing-loop.ts",
+    from: "if (this.#isBehind) {",
+    to: "if (this.#isBehind && limit < 0) {",
+    tests: ["test/routing/routing-loop.test.ts"],
+  },
+  {
+    name: "takes over what looks urgent in its turn",
+    file: "src/store/postgres/routing.ts",
+    from: "SELECT seq FROM urgent UNION ALL SELECT seq FROM over",
+    to: "SELECT seq FROM over",
+    tests: ["test/store/postgres/routing.test.ts"],
+  },
+  {
     name: "tells what another cause holds back as well",
     file: "src/ringing/judge-group.ts",
     from: "if (to !== undefined) keysOf.set(",

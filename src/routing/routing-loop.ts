@@ -39,10 +39,16 @@ interface Batch {
   reading?: ReturnType<Round["begin"]>;
   /** Requests that have failed before. They are read when all others are routed and on disk. */
   failed: UnroutedRequest[];
+  /** A list from elsewhere would have its requests again, until they are recorded. */
+  isUrgent: boolean;
 }
 
+/** Where a list begins: with the oldest request, behind the last list, or with the oldest urgent request. */
+type Place = "start" | "last" | "urgent";
+
 /**
- * Takes accepted requests through reading and the rules, round after round (round.ts), in the order in which they came.
+ * Takes accepted requests through reading and the rules, round after round (round.ts), in the order in which they came. While
+ * more wait than a round takes, as after a kill, those that look urgent go first.
  *
  *     listed ──▶ read ──▶ judged ──▶ recorded
  *                     └── the next batch is read meanwhile
@@ -68,6 +74,8 @@ export class RoutingLoop {
   /** A process has ended while it was reading requests. Some of these may still wait. */
   #mayBeInterrupted = false;
   #isCaughtUp = false;
+  /** More may wait than a round takes. */
+  #isBehind = true;
   /** How often the loop was woken. A request that came after a look is found by the next one. */
   #news = 0;
 
@@ -138,9 +146,10 @@ export class RoutingLoop {
     return Math.abs(this.deps.clock.now() - this.#listedAllAt) >= ms;
   }
 
-  async #begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
+  async #begin(limit: number, place: Place, stop: AbortSignal): Promise<Batch> {
     const seen = this.#news;
-    const requests = await this.#list(limit, isFromStart);
+    const requests = await this.#list(limit, place);
+    const isUrgent = place === "urgent";
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
     if (requests.length > 0) this.#isCaughtUp = false;
@@ -149,30 +158,37 @@ export class RoutingLoop {
     // An earlier process ended before it had read all its interrupted requests.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted)))
       this.#mayBeInterrupted = true;
-    this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;
+    if (!isUrgent) this.#takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? this.#takenUpTo;
     const reading = fresh.length === 0 ? undefined : this.#round.begin(fresh, stop);
-    const isFull = count >= limit || bytes >= fullListBytes || failed.length > 0 || this.#mayBeInterrupted;
-    return { count, isFull, news: seen, reading, failed };
+    const isFull = isUrgent || count >= limit || bytes >= fullListBytes || failed.length > 0 || this.#mayBeInterrupted;
+    return { count, isFull, news: seen, reading, failed, isUrgent };
   }
 
-  async #list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
+  async #list(limit: number, place: Place): Promise<UnroutedRequest[]> {
     const { store, clock } = this.deps;
-    const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : this.#takenUpTo);
-    if (isFromStart) this.#listedAllAt = clock.now();
+    const after = place === "last" ? this.#takenUpTo : 0;
+    const requests = await store.listUnrouted(limit, clock.now(), after, place === "urgent");
+    if (place === "start") this.#listedAllAt = clock.now();
     const interrupted = requests.filter((request) => request.isInterrupted);
     if (interrupted.length === 0) return requests;
     await this.#flag(seqsOf(interrupted));
     const others = requests.filter((request) => !request.isInterrupted);
-    return others.length > 0 ? others : this.#list(limit, true);
+    return others.length > 0 ? others : this.#list(limit, place === "urgent" ? place : "start");
   }
 
   async #take(limit: number, stop: AbortSignal): Promise<Batch> {
     const begun = this.#ahead;
     this.#ahead = undefined;
     if (begun !== undefined) return begun;
+    if (this.#isBehind) {
+      const urgent = await this.#begin(limit, "urgent", stop);
+      // Failed ones go behind a round of others, so the next list has to give them.
+      if (urgent.count > 0) return urgent;
+    }
     // Continues after the last list. Requests that it may have missed are looked for later.
-    const batch = await this.#begin(limit, this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs), stop);
-    return batch.count === 0 && this.#isListDue(pollMs) ? this.#begin(limit, true, stop) : batch;
+    const isDue = this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs);
+    const batch = await this.#begin(limit, isDue ? "start" : "last", stop);
+    return batch.count === 0 && this.#isListDue(pollMs) ? this.#begin(limit, "start", stop) : batch;
   }
 
   /** Nothing else is read meanwhile: if the process ends, all that is being read counts as failed. */
@@ -188,9 +204,10 @@ export class RoutingLoop {
 
   async #routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
     const batch = await this.#take(limit, stop);
-    const isAlone = batch.failed.length > 0 || this.#mayBeInterrupted;
+    const isAlone = batch.failed.length > 0 || batch.isUrgent || this.#mayBeInterrupted;
+    this.#isBehind = batch.isFull;
     if (readsAhead && this.#mayReadAhead && !isAlone && batch.count >= limit && !this.#isListDue(2 * pollMs)) {
-      this.#ahead = this.#begin(limit, false, stop);
+      this.#ahead = this.#begin(limit, "last", stop);
       this.#ahead.catch(() => {});
     }
     await batch.reading?.finish();
@@ -209,6 +226,7 @@ export class RoutingLoop {
     const begun = this.#ahead;
     this.#ahead = undefined;
     this.#listedAllAt = Number.NEGATIVE_INFINITY;
+    this.#isBehind = true;
     const batch = await begun?.catch(() => undefined);
     await batch?.reading?.drop();
   }

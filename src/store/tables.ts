@@ -125,7 +125,8 @@ export const tables = {
     route_after: defined(int8, zero),
     route_failures: defined(int4, zero),
     routing_error: shown(maybe(free)),
-    severity: routed(maybe(textOf<Severity>())),
+    // Before routing: `urgent` where the body looks so (`core/looks-urgent.ts`), else null.
+    severity: routed(maybe(textOf<Severity | "urgent">())),
     // SQLite reads the status from the facts.
     status: routed(onPostgres(maybe(textOf<AlertStatus>()))),
     alert_key: routed(maybe(text)),

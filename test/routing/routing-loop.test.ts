@@ -80,6 +80,30 @@ it("goes on in small steps in a flood, and catches up afterwards", async () => {
   expect((await store.health()).unrouted).toBe(0);
 });
 
+it("routes what looks critical before thousands of others, after a kill and whenever it is behind", async () => {
+  const order: string[] = [];
+  const flood = { isOn: false };
+  const loop = await startLoop({
+    flooded: () => flood.isOn,
+    async before(_, accept) {
+      for (let index = 0; index < 250; index += 1) await accept(`info ${index}`);
+      await accept("critical: bridge");
+    },
+    async recording(records, record) {
+      order.push(...records.map(({ facts }) => facts.title));
+      return record(records);
+    },
+  });
+  await loop.clock.advance(1_000);
+  expect([order[0], order.length]).toEqual(["critical: bridge", 251]);
+  flood.isOn = true;
+  for (let index = 0; index < 200; index += 1) await loop.accept(`more ${index}`);
+  await loop.accept("fatal: oracle");
+  await loop.clock.advance(2_000);
+  expect(order.indexOf("fatal: oracle")).toBeLessThan(251 + 100);
+  expect([new Set(order).size, order.length]).toEqual([452, 452]);
+});
+
 it("leaves all to the other relays while it only accepts, and goes on afterwards", async () => {
   const fixture = await startLoop();
   fixture.mayRoute = false;

@@ -46,6 +46,7 @@ async function start(options: LoopOptions = {}) {
 
 it("sends an alert that cannot be read as it came, after the second failure, once", async () => {
   const { accept, clock, counters, store, send, tell } = await start();
+  await clock.settle();
   await accept("so bad");
   await send("good");
   expect(await tell()).toMatchSnapshot();

@@ -323,7 +323,7 @@ class Comparison {
 
   async route(): Promise<void> {
     const { random } = this;
-    const listed = await this.#ask("listUnrouted", 40, this.#at);
+    const listed = await this.#ask("listUnrouted", 40, this.#at, 0, this.#chance(0.3));
     const alerts = listed.flatMap((one) => one.alerts);
     const seqs = alerts.map(({ seq }) => seq).slice(0, 1 + random.below(40));
     // One that is routed already, and the other way round.

@@ -99,8 +99,9 @@ export interface RoutingDesk {
    * new alerts waiting.
    * @param limit 0: only a failed request
    * @param after position: only requests after it, or failed ones. Default 0: all
+   * @param isUrgent besides failed ones only those that `looksUrgent`. Goes with `after` 0. Default false
    */
-  listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
+  listUnrouted(limit: number, now: number, after?: number, isUrgent?: boolean): Promise<UnroutedRequest[]>;
   /**
    * Records the routings in order, in one step. Returns the written ones: an alert that is already routed is left out.
    * It also decides on repeats, among alerts of one origin and hook that have no key, or one that decides nothing

@@ -71,12 +71,16 @@ export function createRouting(
 
   async function takeOver(): Promise<void> {
     const { rows } = await database.single.query<{ upTo: number | null }>(
-      `WITH over AS MATERIALIZED (
+      `WITH ${["urgent", "over"].map(
+        (name) => `${name} AS MATERIALIZED (
          SELECT seq FROM alerts
          WHERE routed_at IS NULL AND routed_by IS DISTINCT FROM $1 AND ${isLeftBehind("$2")}
-         ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED),
+           ${name === "urgent" ? "AND severity = 'urgent'" : ""}
+         ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)`,
+      )},
        taken AS (
-         UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))
+         UPDATE alerts SET routed_by = $1, routing_until = ${untilNext}
+         WHERE seq = ANY (ARRAY(SELECT seq FROM urgent UNION ALL SELECT seq FROM over))
          RETURNING seq)
        SELECT CASE WHEN $3 THEN (SELECT CASE WHEN is_called THEN last_value END FROM alerts_seq_seq)
          ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
@@ -96,11 +100,12 @@ export function createRouting(
     );
   }
 
-  async function listFresh(limit: number, after: number): Promise<ListedRow[]> {
+  async function listFresh(limit: number, after: number, isUrgent: boolean): Promise<ListedRow[]> {
     const { rows } = await database.single.query<ListedRow>(
       `WITH first AS MATERIALIZED (
          SELECT ${unroutedColumns}, routing_until FROM alerts
          WHERE routed_by = $1 AND routed_at IS NULL AND route_failures = 0 AND (seq > $2 OR seq <> ALL ($3::bigint[]))
+           ${isUrgent ? "AND severity = 'urgent'" : ""}
          ORDER BY seq LIMIT $4),
        listed AS MATERIALIZED (
          SELECT * FROM first
@@ -172,14 +177,15 @@ export function createRouting(
   }
 
   const desk: Omit<Required<RoutingDesk>, "recordNotice"> = {
-    async listUnrouted(limit, now, after = 0) {
+    async listUnrouted(limit, now, after = 0, isUrgent = false) {
       isRouting = true;
-      if ((after === 0 && limit > 0) || othersHaveLeft) {
+      const isFromStart = after === 0 && limit > 0 && !isUrgent;
+      if (isFromStart || othersHaveLeft) {
         othersHaveLeft = false;
         await takeOver();
       }
-      if (after === 0 && limit > 0) givenOut.clear();
-      const [fresh, failed] = await Promise.all([limit > 0 ? listFresh(limit, after) : [], listFailed(now)]);
+      if (isFromStart) givenOut.clear();
+      const [fresh, failed] = await Promise.all([limit > 0 ? listFresh(limit, after, isUrgent) : [], listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
       const foreign = fresh.filter(({ seq }) => seq <= (foreignUpTo ?? 0));
       const interrupted = await noteReading([...foreign, ...failed]);

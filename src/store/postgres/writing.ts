@@ -110,7 +110,8 @@ function storing(columns: readonly Typed[]): string {
 }
 
 const unrouted = Object.fromEntries(routedColumns.flatMap(([name, type]) => (type === "boolean" ? [[name, 0]] : [])));
-const storeText = `WITH ${storing(storedColumns)} SELECT id, seq FROM arrived`;
+const waitingColumns = [...storedColumns, ...alertColumns(["severity"])];
+const storeText = `WITH ${storing(waitingColumns)} SELECT id, seq FROM arrived`;
 const arrivingColumns = [...storedColumns, ...routedColumns];
 const firstFollowing = 4 + givenRequest.length + arrivingColumns.length;
 const askedAt = `$${firstFollowing + 3 + givenDelivery.length}::bigint`;
@@ -140,7 +141,7 @@ export async function storeRequests(
   });
   const alerts = requests.flatMap(({ alerts }, place) => alerts.map((alert) => ({ ...alert, place: place + 1 })));
   const routed = alerts.flatMap(({ routed }) => routed ?? []);
-  const columns = routed.length > 0 ? arrivingColumns : storedColumns;
+  const columns = routed.length > 0 ? arrivingColumns : waitingColumns;
   const { rows } = await sql.query<WrittenRow>(routed.length > 0 ? storeRoutedText : storeText, [
     Buffer.concat(requests.map(({ row }) => row.body)),
     from?.router ?? null,

@@ -1,3 +1,4 @@
+import { looksUrgent } from "../../core/looks-urgent.ts";
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingDraft } from "../../core/ports/routing-desk.ts";
 import { digestOf, fingerprintOf } from "../fingerprint.ts";
@@ -166,6 +167,7 @@ function toNewRequests(
     const verdict = verdicts[index];
     if (verdict?.kind !== "new") return [];
     const { ids, origin, source = null, receivedAt, contentType = null, headers, body, dedupeKey = null } = request;
+    const isUrgent = ids.some((id) => !routedOf.has(id)) && looksUrgent(body);
     return {
       row: {
         received_at: receivedAt,
@@ -179,7 +181,7 @@ function toNewRequests(
         duplicates: verdict.duplicates,
       },
       alerts: ids.map((id, item) => ({
-        row: { id, item, origin, source, received_at: receivedAt },
+        row: { id, item, origin, source, received_at: receivedAt, severity: isUrgent ? "urgent" : null },
         routed: routedOf.get(id),
       })),
     };

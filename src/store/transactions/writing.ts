@@ -135,9 +135,9 @@ export function toRoutedColumns(routed: RoutedAlert): Record<string, unknown> {
 
 export interface NewRequest {
   row: InsertedRow<"requests">;
-  /** `routed` absent: the alert waits for routing. */
+  /** `routed` absent: the alert waits for routing, the urgent ones first. */
   alerts: {
-    row: Pick<InsertedRow<"alerts">, MarkedColumn<"isStored">>;
+    row: Pick<InsertedRow<"alerts">, MarkedColumn<"isStored"> | "severity">;
     routed?: RoutedAlert;
   }[];
 }

@@ -121,6 +121,17 @@ it("routing by several relays gives what a dead relay has left to one of the oth
   expect([taken.length, new Set(taken).size]).toEqual([500, 500]);
 });
 
+it("routing by several relays takes over what looks urgent first, when a dead relay has left more than is taken at once", async () => {
+  const { url, one, other } = await openRelays("one", "other");
+  const ids = Array.from({ length: 1_000 }, newId);
+  await one.acceptRequest(request({ ids }));
+  await one.acceptRequest(request({ body: Buffer.from("critical") }));
+  await endLeases(url);
+  expect((await other.listUnrouted(10, noon, 0, true)).map(({ body }) => String(Buffer.from(body)))).toEqual([
+    "critical",
+  ]);
+});
+
 it("routing by several relays takes over what has failed elsewhere, at its time and with why, and counts no failure that its former relay still notes", async () => {
   const { url, one, other } = await openRelays("one", "other");
   await accept(one, 1);

@@ -60,6 +60,9 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
     `SELECT ${unroutedColumns} FROM alerts WHERE seq > ? AND routed_at IS NULL AND route_failures = 0
      ORDER BY seq ${boundLimit}`,
   );
+  const listUrgent = db.prepare<[number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE severity = 'urgent' AND route_failures = 0 ORDER BY seq ${boundLimit}`,
+  );
   const findFailed = db.prepare<[number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
      ORDER BY route_after, seq LIMIT 1`,
@@ -77,7 +80,7 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
   }
 
   return {
-    listUnrouted(limit: number, now: number, after = 0): UnroutedRequest[] {
+    listUnrouted(limit: number, now: number, after = 0, isUrgent = false): UnroutedRequest[] {
       let bytes = 0;
       const open = ({ request_seq }: UnroutedRow) => {
         const found = findRequest.get(request_seq);
@@ -86,7 +89,7 @@ function createRouting({ db }: Pick<TransactionContext, "db">) {
         return { contentType: found?.content_type ?? undefined, body };
       };
       const openNext = (row: UnroutedRow) => (bytes >= fullListBytes ? undefined : open(row));
-      const fresh = listFresh.all(after, limit);
+      const fresh = isUrgent ? listUrgent.all(limit) : listFresh.all(after, limit);
       const last = fresh.at(-1);
       if (fresh.length === limit && last !== undefined)
         fresh.push(...restOfRequest(last).filter((row) => row.route_failures === 0));

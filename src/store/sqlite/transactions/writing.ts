@@ -22,7 +22,7 @@ export function createWriting(context: TransactionContext, { indexedUpTo, indexL
   const { db, now } = context;
   const namesOf = (table: TableName) => insertedColumns(table).map(([name]) => name);
   const insertRequest = insertInto("requests", namesOf("requests"));
-  const insertAlert = insertInto("alerts", stored);
+  const insertAlert = insertInto("alerts", [...stored, "severity"]);
   const insertRouted = insertInto("alerts", [...stored, ...routed]);
   const insertDelivery = insertInto("deliveries", [...newColumns.map(([name]) => name), "lease_until"]);
   const markRouted = db.prepare(

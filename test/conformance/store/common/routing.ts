@@ -36,6 +36,39 @@ export const describeRouting = aboutScenes("routing", openScene, (test, open) =>
     expect((await due("chat")).map((one) => one.seq)).toEqual([left?.seq]);
   });
 
+  test("lists what looks urgent by itself, until it is routed or has failed, with what has failed before", async ({
+    store,
+    newId,
+  }) => {
+    const bodies = [
+      '{"severity":"warning"}',
+      '{"severity":"CRITICAL"}',
+      "P1: bridge down",
+      "op10 critically",
+      "[Sev-1] oracle",
+    ];
+    for (const body of bodies) await store.acceptRequest(request({ ids: [newId(), newId()], body: Buffer.from(body) }));
+    await store.acceptRequest(request({ ids: [newId()], body: Buffer.from("critical") }), [draftOf()]);
+    const list = async (limit: number, isUrgent: boolean) =>
+      (await store.listUnrouted(limit, noon, 0, isUrgent)).map(({ body, alerts }) => [
+        String(Buffer.from(body)),
+        alerts.length,
+      ]);
+    const twice = (...places: number[]) => places.map((place) => [bodies[place], 2]);
+    expect(await list(10, true)).toEqual(twice(1, 2, 4));
+    expect(await list(3, true)).toEqual(twice(1, 2));
+    expect(await list(20, false)).toEqual(twice(0, 1, 2, 3, 4));
+    const [first, second] = await store.listUnrouted(10, noon, 0, true);
+    await store.recordRouting((first?.alerts ?? []).map(({ seq }) => routed(seq)));
+    await store.recordRoutingFailure(
+      (second?.alerts ?? []).map(({ seq }) => seq),
+      "a test",
+      noon + 1,
+    );
+    expect(await list(10, true)).toEqual(twice(4));
+    expect((await store.listUnrouted(10, noon + 1, 0, true)).map(({ alerts }) => alerts[0]?.failures)).toEqual([0, 1]);
+  });
+
   test("records how an alert is routed in the step that accepts it, with its claim", async (scene) => {
     const { store, lane, newId } = scene;
     const incoming = request({ ids: [newId(), newId()] });
