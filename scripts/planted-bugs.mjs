@@ -496,7 +496,7 @@ const ofTheRooms = [
   {
     name: "wakes people in quiet hours for what is over",
     file: "src/routing/router.ts",
-    from: 'status === "resolved" ? vendorOf(destination.type).can.joinsByKey : isExcepted',
+    from: '(isExcepted && facts.status !== "resolved")',
     to: "isExcepted",
     tests: ["test/routing/router.test.ts"],
   },

@@ -163,7 +163,8 @@ function planAll(
       const start = startAt(target, route);
       const reason = [because, ...start.words].join("; ");
       decisions.push(decide(route, name, start, reason));
-      deliveries.push(...planFor(route, target.destination, start, reason, owners));
+      const planned = muted.mute === undefined ? route : { ...route, fallback: undefined };
+      deliveries.push(...planFor(planned, target.destination, start, reason, owners));
     }
     if (route.fallback !== undefined) decisions.push(decideFallback(route, route.fallback, owners, muted));
   }
@@ -432,7 +433,8 @@ interface Start {
 
 function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVerdict, now: number): Start {
   const isDamped = input.origin !== "test";
-  if (muted.mute !== undefined) {
+  const isLetThrough = muted.mute !== undefined && endsIncident(target, input.facts);
+  if (muted.mute !== undefined && !isLetThrough) {
     const words = [muted.mute.reason, ...muted.notes];
     return { state: "muted", dueAt: now, words, mute: muted.mute, isDamped };
   }
@@ -441,7 +443,8 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   const { leftOut, ...filled } = fillExtras(route, input, target.destination.timeZone);
   const extras = { ...(isSilent && { silent: true as const }), ...(route.note && { note: route.note }), ...filled };
   const silence = isSilent ? [`without a sound: ${severity} is silent on this route`] : [];
-  const notes = [...silence, ...leftOut, ...muted.notes];
+  const unmuted = isLetThrough ? ["muted, but this ends an incident that would keep paging"] : [];
+  const notes = [...unmuted, ...silence, ...leftOut, ...muted.notes];
   const hold = isDamped ? holdOf(target, input.facts, now) : undefined;
   if (hold === undefined) return { state: "queued", dueAt: now, words: notes, isDamped, extras };
   return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
@@ -466,14 +469,15 @@ function fillExtras(
   return { ...(title !== undefined && { title }), ...(filled.length > 0 && { links: filled }), leftOut };
 }
 
-/** Quiet hours hold a resolving alert. A vendor that joins by key gets it: its incident would keep paging. */
-function holdOf(
-  { destination, findQuietWindow }: Target,
-  { severity, status }: Pick<AlertFacts, "severity" | "status">,
-  now: number,
-) {
-  const isExcepted = destination.quietHours?.except.includes(severity) ?? false;
-  if (status === "resolved" ? vendorOf(destination.type).can.joinsByKey : isExcepted) return undefined;
+/** A vendor that joins by key gets a resolving alert in spite of mutes and quiet hours: its incident would keep paging. */
+const endsIncident = ({ destination }: Target, { status }: Pick<AlertFacts, "status">): boolean =>
+  status === "resolved" && vendorOf(destination.type).can.joinsByKey;
+
+/** Quiet hours hold a resolving alert. */
+function holdOf(target: Target, facts: Pick<AlertFacts, "severity" | "status">, now: number) {
+  const { destination, findQuietWindow } = target;
+  const isExcepted = destination.quietHours?.except.includes(facts.severity) ?? false;
+  if (endsIncident(target, facts) || (isExcepted && facts.status !== "resolved")) return undefined;
   const window = findQuietWindow?.(now);
   if (window === undefined) return undefined;
   const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";
@@ -495,7 +499,7 @@ function planFor(
   owners: Map<string, Route>,
 ): PlannedDelivery[] {
   const { name, fallback, freshnessMs, updates } = route;
-  const mayFallBack = fallback !== undefined && state !== "muted" && !owners.has(fallback.to);
+  const mayFallBack = fallback !== undefined && !owners.has(fallback.to);
   return planDeliveries(destination, recipientsOf(destination), {
     route: name,
     state,

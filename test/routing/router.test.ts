@@ -112,6 +112,8 @@ test.each<[string, ...Parameters<typeof tell>]>([
   ["one that they hold though it is over", quiet, resolved],
   ["one that they let through as excepted", quiet],
   ["one that they let through as excepted, though nobody knows its state", quiet, { status: "unknown" }],
+  ["one that ends an incident in a mute", { ...paging, mutes: [mute("m", [])] }, resolved],
+  ["one that opens none in a mute", { ...paging, mutes: [mute("m", [])] }],
   ["one that ends an incident in them", paging, { ...resolved, severity: "info" }],
   ["one that opens none in them", paging, { severity: "info" }],
   ["one that opens an excepted one", paging],
