@@ -121,7 +121,11 @@ export class SilenceBook {
 
   /** Called after the log was read for the new watches. `firstAt`: the time of its first alert. */
   learnFrom(firstAt: number, now: number): void {
-    for (const watch of this.#unknown) watch.since = Math.min(watch.since, firstAt);
+    for (const watch of this.#unknown) {
+      watch.since = Math.min(watch.since, firstAt);
+      // A page may have asked while the log was read.
+      watch.usual = undefined;
+    }
     for (let slot = slotOf(firstAt); slot <= (this.#firstRan ?? slotOf(now)); slot += 1) this.#ran.add(slot);
     this.#isLearned = true;
   }

@@ -69,6 +69,16 @@ const live = (arrivals: number[], until: number) => liveOn(unborn, arrivals, unt
 const longestGap = (arrivals: number[]): number =>
   Math.max(...arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0)));
 
+it("is known at once when the log is read, though somebody looked before", () => {
+  const book = new SilenceBook([{ of: "hook", after: "auto" }], {}, start);
+  const usualMs = () => book.states(start)[0]?.usualMs;
+  expect(usualMs()).toBeUndefined();
+  for (let at = start - 20 * day; at < start; at += 30 * minute)
+    book.noteStored({ id: String(at), receivedAt: at, routes: [] });
+  book.learnFrom(start - 20 * day, start);
+  expect(usualMs()).toBe(30 * minute);
+});
+
 describe.each(Object.entries(patterns))("alerts that come %s", (_name, pattern) => {
   it("alarm at most once in ninety days without a cause", () => {
     expect(live(pattern(createSeededRandom(1), 90), start + 90 * day).length).toBeLessThanOrEqual(1);
