@@ -62,15 +62,24 @@ export function createRouting(
   const make = createMaking(sql);
   const findThread = findThreadIn(sql);
   const boundWaiting = sql.isShared ? sql.statement({}, `SET LOCAL lock_timeout = ${longestLockMs}`) : undefined;
+  // A younger alert of the key may have been routed before the end, and be what its message shows.
   const markOver = sql.statement(
-    { destinations: "text[]", recipients: "text[]", keys: "text[]", at: "int8" },
-    `WITH over AS MATERIALIZED (
+    {
+      ...({ destinations: "text[]", recipients: "text[]", keys: "text[]" } as const),
+      ...({ seqs: "int8[]", received_ats: "int8[]", at: "int8" } as const),
+    },
+    `WITH asked AS MATERIALIZED (
+       SELECT * FROM ${sql.rowsOf({
+         ...{ destination: "destinations", recipient: "recipients", alert_key: "keys" },
+         ...{ seq: "seqs", received_at: "received_ats" },
+       })} AS given),
+     over AS MATERIALIZED (
        SELECT t.destination, t.recipient, t.alert_key FROM threads t
-       WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM ${sql.rowsOf({
-         destination: "destinations",
-         recipient: "recipients",
-         alert_key: "keys",
-       })} AS asked) AND over_at IS NULL AND status <> 'resolved'
+       WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM asked)
+         AND over_at IS NULL AND status <> 'resolved' AND EXISTS (
+           SELECT 1 FROM asked WHERE asked.destination = t.destination AND asked.recipient = t.recipient
+             AND asked.alert_key = t.alert_key AND (t.last_alert_seq < asked.seq OR coalesce(
+               (SELECT last.received_at < asked.received_at FROM alerts last WHERE last.seq = t.last_alert_seq), true)))
        ${sql.forUpdate("destination, recipient, alert_key")})
      UPDATE threads SET over_at = :at
      WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM over)`,
@@ -175,6 +184,8 @@ export function createRouting(
             destinations: over.map(({ destination }) => destination),
             recipients: over.map(({ recipient }) => recipient),
             keys: over.map(({ alertKey }) => alertKey),
+            seqs: over.map(({ alertSeq }) => alertSeq),
+            received_ats: over.map(({ receivedAt }) => receivedAt),
             at: entries[0]?.routed.record.routedAt ?? 0,
           }),
       tx.look(findThread, claimed),
@@ -282,13 +293,14 @@ function toEntry(
 }
 
 /** The deliveries whose messages end with this alert. */
-function overWith({ routed: { record, deliveries } }: Entry) {
-  const { facts, purpose } = record;
+function overWith({ routed: { record, alert, deliveries } }: Entry) {
+  const { alertSeq, facts, purpose } = record;
+  const { receivedAt } = alert;
   if (facts.status !== "resolved" || purpose !== "alert") return [];
   return deliveries.map(({ planned: { destination, recipient } }) => ({
     destination,
     recipient,
-    alertKey: facts.alertKey,
+    ...{ alertSeq, receivedAt, alertKey: facts.alertKey },
   }));
 }
 

@@ -1,6 +1,9 @@
 import { expect } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
-import { aboutScenes, factsOf, findUnrouted, noon, noticeOf, openScene, planned, request, thread } from "../scene.ts";
+import * as samples from "../scene.ts";
+import { aboutScenes, openScene } from "../scene.ts";
+
+const { factsOf, findUnrouted, noon, noticeOf, planned, request, routed, thread } = samples;
 
 /** What delivery has to remember between messages and over restarts. */
 export const describeMemory = aboutScenes("memory of delivery", openScene, (test) => {
@@ -28,6 +31,18 @@ export const describeMemory = aboutScenes("memory of delivery", openScene, (test
     expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
     await scene.attempt({ token: "t1", thread });
     expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
+  });
+
+  test("remembers nothing as over by an end that came before it and is routed behind it", async (scene) => {
+    const { store, newId } = scene;
+    const [id, receivedAt] = [newId(), noon - 1];
+    await store.acceptRequest(request({ ids: [id], receivedAt }));
+    await scene.route({ receivedAt: noon });
+    const [claimed] = await scene.claim("chat", "t1");
+    await scene.attempt({ token: "t1", thread: { ...thread, lastAlertSeq: claimed?.alertSeq ?? 0 } });
+    const { seq } = await findUnrouted(store, id);
+    await store.recordRouting([routed(seq, { facts: factsOf({ status: "resolved" }), deliveries: [planned("chat")] })]);
+    expect(await store.findThread("chat", "-1004", "tvl:usdc")).not.toHaveProperty("overAt", expect.any(Number));
   });
 
   test("remembers an alert key where the vendor gives no ids of messages", async (scene) => {
