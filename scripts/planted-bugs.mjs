@@ -1173,6 +1173,13 @@ const ofTheRooms = [
     tests: ["test/routing/routing-loop.test.ts"],
   },
   {
+    name: "says over of what has fired again, routed in another order",
+    file: "src/ringing/judge-ring.ts",
+    from: "if (past?.rings === false) return past;",
+    to: "",
+    tests: ["test/ringing/rules.test.ts"],
+  },
+  {
     name: "takes over what looks urgent in its turn",
     file: "src/store/postgres/routing.ts",
     from: "SELECT seq FROM urgent UNION ALL SELECT seq FROM over",

@@ -18,6 +18,11 @@ import { backBy, directionOf, furtherBy } from "./distance.ts";
 export interface RingJudgement {
   /** Whether the alert goes out as its route says. */
   rings: boolean;
+  /**
+   * The key has ended or fired again since, so it changes no memory. A firing goes out as its route says, and its delivery finds
+   * that it is over. An end is not sent: what fired since has no message of its own, and the last one would say that it is over.
+   */
+  isPast?: true;
   /** Whether it gets a new message. False for a resolving alert, and for a repeat that only changes a message. */
   asNew: boolean;
   /** Why the alert rings or does not, for people. */
@@ -55,22 +60,25 @@ export function judgeRing(
   advises = true,
 ): RingJudgement {
   const isAnew = known === undefined || beginsAnew(known, event);
+  const past = isAnew ? undefined : judgePast(known, event);
+  if (past?.rings === false) return past;
   const at = isAnew ? event.at : Math.max(event.at, known.latest.at);
   const memory = remember(known, isAnew, event, at);
   const untold = memory.held?.isTold ? undefined : memory.held;
-  const release = (asNew: boolean, why: string, after: RingMemory): RingJudgement => ({
-    rings: true,
-    asNew,
-    why,
-    damped: untold && { ...untold, why },
-    memory: {
-      ...after,
-      latest: { ...memory.latest, rang: true },
-      held: undefined,
-      tookAlong: untold ? { id: event.id, held: untold } : memory.tookAlong,
-      summaryDueAt: undefined,
-    },
-  });
+  const release = (asNew: boolean, why: string, after: RingMemory): RingJudgement =>
+    past ?? {
+      rings: true,
+      asNew,
+      why,
+      damped: untold && { ...untold, why },
+      memory: {
+        ...after,
+        latest: { ...memory.latest, rang: true },
+        held: undefined,
+        tookAlong: untold ? { id: event.id, held: untold } : memory.tookAlong,
+        summaryDueAt: undefined,
+      },
+    };
 
   if (event.isMuted) {
     const isSame = known !== undefined && isOver(known.latest.status) === isOver(memory.latest.status);
@@ -107,6 +115,18 @@ export function judgeRing(
   const isQuick = free === undefined && !memory.hasEnded && at - last.at < (rule.editsForMs ?? 0);
   if (isQuick) return release(false, "a quick repeat", told(memory, "firing"));
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
+}
+
+/** For an alert that is judged behind a younger one of its key: another relay stored it late, or that looked urgent after a kill. */
+function judgePast(known: RingMemory, event: RingEvent): RingJudgement | undefined {
+  const { latest, toldStatus } = known;
+  if (event.isMuted || !isLate(known, event)) return undefined;
+  const past = { asNew: false, isPast: true, memory: known } as const;
+  if (event.status !== "resolved")
+    return isOver(latest.status) && isOver(toldStatus)
+      ? { ...past, rings: true, why: "it was over before" }
+      : undefined;
+  return isOver(latest.status) || latest.rang ? undefined : { ...past, rings: false, why: "it has fired again since" };
 }
 
 /** Whether the key's earlier rings no longer count. */

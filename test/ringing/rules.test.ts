@@ -239,6 +239,16 @@ test("takes an alert that comes late for no latest status, and waits no negative
   expect(judged).toMatchObject({ rings: false, why: "10 min after it rang, cooldown 1 h" });
 });
 
+test("changes nothing for a beginning behind its end that would ring, and sends no end behind a firing that did not ring", () => {
+  const { memory: over } = judgeLast([end(20)]);
+  const late = { isPast: true, asNew: false };
+  expect(judgeRing(over, eventOf(fires(5, 99)), again)).toMatchObject({ ...late, rings: true, memory: over });
+  const { memory: held } = judgeLast([fires(0, 99), fires(20, 99)], again);
+  expect(judgeRing(held, eventOf(end(5)), again)).toMatchObject({ ...late, rings: false, memory: held });
+  const { memory: rang } = judgeLast([fires(0, 99), fires(20, 90)], again);
+  expect(judgeRing(rang, eventOf(end(5)), again)).not.toHaveProperty("isPast");
+});
+
 test("begins anew after a clock that was set back by hours", () => {
   const { memory } = judgeLast([fires(0, 99)]);
   expect(judgeRing(memory, eventOf(fires(-24 * 60, 99)), { cooldownMs: hour, flapping: true }).rings).toBe(true);

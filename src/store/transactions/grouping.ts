@@ -273,7 +273,7 @@ class GroupDesk {
     for (const [index, { destination, group }] of deliveries.entries()) {
       if (group === undefined || found.has(destination)) continue;
       const kept = left.deliveries[index];
-      const isSent = kept?.state === "queued" && kept.updates !== "later_end";
+      const isSent = kept?.state === "queued" && kept.updates !== "later_end" && !left.over?.has(destination);
       const judged = judgeGroups((name) => this.memories.get(keyOf({ destination, name })), event, group, isSent);
       for (const [name, memory] of judged.memories) {
         const key = keyOf({ destination, name });

@@ -10,8 +10,11 @@ import type { Unrouted } from "./repeats.ts";
 
 export type Ringing = ReturnType<typeof createRinging>;
 
-/** The decisions and deliveries of an alert, and its counts: deliveries that only change a message. */
-export type Judged = ReturnType<typeof withoutToldEnd> & { counts?: PlannedDelivery[] };
+/**
+ * The decisions and deliveries of an alert, and its counts: deliveries that only change a message. `over`: destinations where its
+ * key has ended since.
+ */
+export type Judged = ReturnType<typeof withoutToldEnd> & { counts?: PlannedDelivery[]; over?: ReadonlySet<string> };
 
 export interface Rings {
   /** Called in the order of the records: a ring of one counts for the next. */
@@ -134,11 +137,18 @@ class RingDesk {
   judge(record: RoutingRecord, { id, receivedAt }: Unrouted, left: Judged): Judged {
     const held = new Map<string, Held>();
     const rung = new Map<string, Rung>();
+    const past = new Map<string, string>();
+    const over = new Set<string>();
     for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
       const { destination, rule, isQuiet, isMuted } = pair;
       const before = this.memories.get(keyOf(pair));
       const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
-      const { rings, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
+      const { rings, isPast, why, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
+      if (isPast) {
+        if (rings) over.add(destination);
+        else past.set(destination, why);
+        continue;
+      }
       if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
       else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
       this.#ids.add(id);
@@ -147,7 +157,7 @@ class RingDesk {
       if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)
         this.former.push({ destination, id: before.latest.id });
     }
-    return withJudgement(left, record, held, rung);
+    return { ...withJudgement(withoutPast(left, past), record, held, rung), over };
   }
 }
 
@@ -159,6 +169,21 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
       : { destination, rule, name: facts.alertKey, isQuiet: state === "held", isMuted: state === "muted" },
   );
   return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
+}
+
+/** @param past why an end is not sent, by destination */
+function withoutPast(left: Judged, past: ReadonlyMap<string, string>): Judged {
+  if (past.size === 0) return left;
+  const { decisions, deliveries } = left;
+  return {
+    ...left,
+    decisions: decisions.map((decision): Decision => {
+      const why = past.get(decision.destination ?? "");
+      if (why === undefined || (decision.result !== "deliver" && decision.result !== "held")) return decision;
+      return { ...decision, result: "contained", reason: `${decision.reason}; not sent, as ${why}` };
+    }),
+    deliveries: deliveries.map((planned) => (planned && past.has(planned.destination) ? undefined : planned)),
+  };
 }
 
 type Held = Damped & { dueAt: number; ringsFor: readonly string[] };

@@ -111,6 +111,7 @@ export async function routeDrafts(
   { store }: Pick<Scene, "store">,
   drafts: readonly RoutingDraft[],
   way: "one" | "many" | "arriving",
+  turns: readonly number[] = [...drafts.keys()],
 ): Promise<string[]> {
   const ids = drafts.map(() => newId());
   for (const [index, draft] of drafts.entries()) {
@@ -119,7 +120,7 @@ export async function routeDrafts(
   }
   if (way === "arriving") return ids;
   const found = await Promise.all(ids.map((id) => findUnrouted(store, id)));
-  const records = found.map(({ seq }, index) => routed(seq, drafts[index]));
+  const records = turns.map((turn) => routed(found[turn]?.seq ?? 0, drafts[turn]));
   if (way === "one") await store.recordRouting(records);
   else for (const record of records) await store.recordRouting([record]);
   return ids;

@@ -51,6 +51,9 @@ async function openGroups(open: OpenStore) {
     scene,
     /** The long way: stored one by one, and routed in one step. */
     route: (steps: readonly Step[]) => routeDrafts(scene, steps.map(toDraft), "one"),
+    /** One by one, in other turns than they came. */
+    routeInTurns: (turns: readonly number[], steps: readonly Step[]) =>
+      routeDrafts(scene, steps.map(toDraft), "many", turns),
     /** On arrival: stored and routed in one step. */
     arrive: (steps: readonly Step[]) => routeDrafts(scene, steps.map(toDraft), "arriving"),
     /** What is due at a destination, as its lane finds it: when, of which key, in which state and of which name. */
@@ -236,6 +239,12 @@ export const describeCauses = aboutScenes("what follows a cause", openGroups, (t
     expect(left).toEqual([1, 3, 4].map((key) => `60 key ${key} firing`));
     const [id] = await scene.route([again(61)]);
     expect((await scene.store.getAlert(id ?? ""))?.decisions[0]?.reason).not.toContain("does not ring");
+  });
+
+  test("does not wait for a cause that is routed behind its own end", async (scene) => {
+    const rings = { delivery: { ring: { flapping: true } } };
+    await scene.routeInTurns([1, 0, 2], [begins(0, rings), { ...isOver(1), ...rings }, behind(2)]);
+    expect(await scene.waiting("chat")).toEqual(["0 bridge queued", "1 bridge queued", "2 key 2 queued"]);
   });
 
   test("calls no fallback for what was over before its cause", async (scene) => {

@@ -36,7 +36,11 @@ async function openRings(open: OpenStore) {
       ({ destination, state, damped }) => `${destination} ${state}${damped === undefined ? "" : ` ${damped.count}`}`,
     );
 
-  return { ...scene, route, arrive, decisionsOf, resultsOf, told, now: () => at };
+  /** Stored in their order, and routed one by one in another. */
+  const routeInTurns = (turns: readonly number[], ...asked: Parameters<typeof drafts>) =>
+    routeDrafts(scene, drafts(...asked), "many", turns);
+
+  return { ...scene, route, routeInTurns, arrive, decisionsOf, resultsOf, told, now: () => at };
 }
 
 export const describeRings = aboutScenes("what does not ring", openRings, (test, open) => {
@@ -63,6 +67,19 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     const [summary] = (await scene.store.listDue("mail", Number.MAX_SAFE_INTEGER, 99)).slice(-1);
     expect(summary).toMatchObject({ updates: "summary", alertId: ids[7], damped: { by: expect.any(String) } });
     expect(summary?.dueAt).toBeGreaterThanOrEqual(scene.now() + 15 * minute);
+  });
+
+  it.each([
+    ["an end behind what fired again without a ring is not sent", [0, 2, 1], ["deliver", "contained", "damped"]],
+    ["a beginning behind its end is no ring to the next", [1, 0, 2], ["deliver", "deliver", "deliver"]],
+  ])("counts in the order of arrival where that is not the order of routing: %s", async (_, turns, results) => {
+    const scene = await openRings(open);
+    const firings: Firing[] = [["100"], ["101.5", "resolved"], ["100"]];
+    const ids = await scene.routeInTurns(turns, firings, [chat({ ...rule, again: { furtherBy: { percent: 50 } } })]);
+    expect(await scene.resultsOf(ids)).toEqual(results);
+    const isHeld = results[2] === "damped";
+    expect(await scene.told(ids[1])).toEqual(isHeld ? [] : ["chat queued"]);
+    expect((await scene.told(ids[2]))?.[0]).toBe(isHeld ? "chat held 1" : "chat queued");
   });
 
   it("is the same in one step and in many, on arrival and the long way", async () => {
