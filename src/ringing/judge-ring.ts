@@ -19,8 +19,8 @@ export interface RingJudgement {
   /** Whether the alert goes out as its route says. */
   rings: boolean;
   /**
-   * The key has ended or fired again since, so it changes no memory. A firing goes out as its route says, and its delivery finds
-   * that it is over. An end is not sent: what fired since has no message of its own, and the last one would say that it is over.
+   * It is judged behind a younger alert of its key, which keeps the last word. What rings goes out as its route says, and its
+   * delivery finds that it is over. What does not ring is not sent at all.
    */
   isPast?: true;
   /** Whether it gets a new message. False for a resolving alert, and for a repeat that only changes a message. */
@@ -59,6 +59,18 @@ export function judgeRing(
   rule: RingRule,
   advises = true,
 ): RingJudgement {
+  const judged = judgeNext(known, event, rule, advises);
+  const isBehindWaiting =
+    known?.summaryDueAt !== undefined &&
+    !isOver(known.latest.status) &&
+    !isOver(event.status) &&
+    !event.isMuted &&
+    isLate(known, event) &&
+    !beginsAnew(known, event);
+  return isBehindWaiting ? leaveSummary(known, judged) : judged;
+}
+
+function judgeNext(known: RingMemory | undefined, event: RingEvent, rule: RingRule, advises: boolean): RingJudgement {
   const isAnew = known === undefined || beginsAnew(known, event);
   const past = isAnew ? undefined : judgePast(known, event);
   if (past?.rings === false) return past;
@@ -127,6 +139,20 @@ function judgePast(known: RingMemory, event: RingEvent): RingJudgement | undefin
       ? { ...past, rings: true, why: "it was over before" }
       : undefined;
   return isOver(latest.status) || latest.rang ? undefined : { ...past, rings: false, why: "it has fired again since" };
+}
+
+/** A firing that is judged behind a younger one, whose summary waits: that one has the last word, also where this one rings. */
+function leaveSummary(known: RingMemory, judged: RingJudgement): RingJudgement {
+  const { rings, memory } = judged;
+  const { latest, held, tookAlong, summaryDueAt, toldStatus, wrongSinceAt } = known;
+  if (rings)
+    return {
+      ...judged,
+      damped: undefined,
+      memory: { ...memory, latest, held, tookAlong, summaryDueAt, toldStatus, wrongSinceAt },
+    };
+  const why = "it does not ring, and a younger alert of its key waits to be told";
+  return { rings, asNew: false, isPast: true, why, memory: { ...known, firedAt: memory.firedAt, held: memory.held } };
 }
 
 /** Whether the key's earlier rings no longer count. */

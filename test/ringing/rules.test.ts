@@ -249,6 +249,18 @@ test("changes nothing for a beginning behind its end that would ring, and sends 
   expect(judgeRing(rang, eventOf(end(5)), again)).not.toHaveProperty("isPast");
 });
 
+test("leaves the summary of the younger one, whether a firing that is judged behind it rings or not", () => {
+  const { memory } = judgeLast([fires(0, 99), end(19), fires(20, 99)], hourly);
+  const { latest, summaryDueAt, wrongSinceAt, held } = memory;
+  const kept = { latest, summaryDueAt, wrongSinceAt };
+  const rule = { ...hourly, flapping: true };
+  const behind = judgeRing(memory, eventOf(fires(5, 99), "late"), rule);
+  expect(behind).toMatchObject({ rings: false, isPast: true, memory: { ...kept, held: { count: 2 } } });
+  const news = judgeRing(memory, eventOf({ ...fires(5, 99), severity: "critical" }, "late"), rule);
+  expect(news).toMatchObject({ rings: true, damped: undefined, memory: { ...kept, held, toldStatus: "resolved" } });
+  expect(news.memory.rings).toHaveLength(2);
+});
+
 test("begins anew after a clock that was set back by hours", () => {
   const { memory } = judgeLast([fires(0, 99)]);
   expect(judgeRing(memory, eventOf(fires(-24 * 60, 99)), { cooldownMs: hour, flapping: true }).rings).toBe(true);

@@ -144,12 +144,10 @@ class RingDesk {
       const before = this.memories.get(keyOf(pair));
       const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
       const { rings, isPast, why, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
-      if (isPast) {
-        if (rings) over.add(destination);
-        else past.set(destination, why);
-        continue;
-      }
-      if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
+      if (isPast && rings) over.add(destination);
+      else if (isPast) past.set(destination, why);
+      else if (!rings)
+        held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
       else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
       this.#ids.add(id);
       this.memories.set(keyOf(pair), memory);
@@ -171,7 +169,7 @@ function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "fact
   return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
 }
 
-/** @param past why an end is not sent, by destination */
+/** @param past why the alert is not sent, by destination */
 function withoutPast(left: Judged, past: ReadonlyMap<string, string>): Judged {
   if (past.size === 0) return left;
   const { decisions, deliveries } = left;
