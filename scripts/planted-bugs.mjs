@@ -1168,8 +1168,15 @@ const ofTheRooms = [
   {
     name: "catches up in order of arrival alone",
     file: "src/routing/routing-loop.ts",
-    from: "if (this.#isBehind) {",
-    to: "if (this.#isBehind && limit < 0) {",
+    from: "if (this.#isBehind && this.#urgentLists < mostUrgentLists) {",
+    to: "if (this.#isBehind && this.#urgentLists < 0) {",
+    tests: ["test/routing/routing-loop.test.ts"],
+  },
+  {
+    name: "lets urgent ones starve the others",
+    file: "src/routing/routing-loop.ts",
+    from: "const mostUrgentLists = 3;",
+    to: "const mostUrgentLists = 1_000;",
     tests: ["test/routing/routing-loop.test.ts"],
   },
   {

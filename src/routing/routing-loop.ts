@@ -27,6 +27,8 @@ const floodLookMs = 5;
 /** Sorts interrupted requests before all other failures. */
 const interruptedAt = 0;
 const whyInterrupted = "Tocsin ended while it was reading this";
+/** After this many lists of urgent requests comes one of all, so that the others do not starve. */
+const mostUrgentLists = 3;
 /** The wait where a signal was lost, or the store has refused. */
 const pollMs = 1_000;
 
@@ -76,6 +78,8 @@ export class RoutingLoop {
   #isCaughtUp = false;
   /** More may wait than a round takes. */
   #isBehind = true;
+  /** Lists of urgent requests since the last other one. */
+  #urgentLists = 0;
   /** How often the loop was woken. A request that came after a look is found by the next one. */
   #news = 0;
 
@@ -180,11 +184,13 @@ export class RoutingLoop {
     const begun = this.#ahead;
     this.#ahead = undefined;
     if (begun !== undefined) return begun;
-    if (this.#isBehind) {
+    if (this.#isBehind && this.#urgentLists < mostUrgentLists) {
       const urgent = await this.#begin(limit, "urgent", stop);
+      this.#urgentLists += 1;
       // Failed ones go behind a round of others, so the next list has to give them.
       if (urgent.count > 0) return urgent;
     }
+    this.#urgentLists = 0;
     // Continues after the last list. Requests that it may have missed are looked for later.
     const isDue = this.#isListDue(this.#isCaughtUp ? pollMs : 2 * pollMs);
     const batch = await this.#begin(limit, isDue ? "start" : "last", stop);
@@ -203,8 +209,9 @@ export class RoutingLoop {
   }
 
   async #routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
+    const isBetweenUrgent = this.#urgentLists === mostUrgentLists;
     const batch = await this.#take(limit, stop);
-    const isAlone = batch.failed.length > 0 || batch.isUrgent || this.#mayBeInterrupted;
+    const isAlone = batch.failed.length > 0 || batch.isUrgent || isBetweenUrgent || this.#mayBeInterrupted;
     this.#isBehind = batch.isFull;
     if (readsAhead && this.#mayReadAhead && !isAlone && batch.count >= limit && !this.#isListDue(2 * pollMs)) {
       this.#ahead = this.#begin(limit, "last", stop);

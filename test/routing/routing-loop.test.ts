@@ -104,6 +104,22 @@ it("routes what looks critical before thousands of others, after a kill and when
   expect([new Set(order).size, order.length]).toEqual([452, 452]);
 });
 
+it("lets no number of critical ones starve the others", async () => {
+  const order: string[] = [];
+  const { clock } = await startLoop({
+    async before(_, accept) {
+      await accept("info");
+      for (let index = 0; index < 700; index += 1) await accept(`critical ${index}`);
+    },
+    async recording(records, record) {
+      order.push(...records.map(({ facts }) => facts.title));
+      return record(records);
+    },
+  });
+  await clock.advance(1_000);
+  expect([order.indexOf("info"), new Set(order).size, order.length]).toEqual([300, 701, 701]);
+});
+
 it("leaves all to the other relays while it only accepts, and goes on afterwards", async () => {
   const fixture = await startLoop();
   fixture.mayRoute = false;
