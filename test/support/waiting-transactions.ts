@@ -31,7 +31,9 @@ export function letTransactionsWait(): void {
   onTestFinished(() => set(false));
 }
 
-const isUsable = (client: object) => "_queryable" in client && client._queryable === true;
+/** Not after a time limit or a lost connection: the pool then ends it without a word to the server. */
+const isUsable = (client: object) =>
+  "_queryable" in client && client._queryable === true && "_ending" in client && client._ending === false;
 
 /**
  * Fails the run where a transaction on PostgreSQL awaits anything but its statements: others would wait for its locks meanwhile.
