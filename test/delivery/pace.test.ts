@@ -137,6 +137,15 @@ describe("pacing", () => {
     expect(memory.nextSlot(keys, 1_003_300).at).toBe(1_061_160);
   });
 
+  it("forgets no call that another destination counts, when a slot is given back", () => {
+    const memory = new PaceMemory([]);
+    const [slow, quick] = [{ perMinute: 2 }, { perMinute: 4 }].map((pace) => [{ key: "chat", pace }]);
+    for (const at of [1_000_000, 1_000_100, 1_000_200, 1_000_300]) memory.take(quick ?? [], at);
+    memory.giveBack(quick ?? [], 1_000_300);
+    memory.take(slow ?? [], 1_000_400);
+    expect(memory.nextSlot(quick ?? [], 1_000_500).at).toBe(1_060_060);
+  });
+
   it("counts a call that was made just before the clock went back a little", () => {
     const memory = new PaceMemory([]);
     const bot = [{ key: "bot", pace: { perSecond: 0.5 } }];

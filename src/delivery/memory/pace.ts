@@ -57,12 +57,15 @@ export class PaceMemory {
     );
   }
 
-  /** Forgets a call that was counted at `takenAt` and has not been made. What `take` had dropped then was outside each window. */
+  /**
+   * Forgets a call that was counted at `takenAt` and has not been made. What `take` had dropped then was outside each window. As many
+   * times stay as there were: another destination may need them.
+   */
   giveBack(keys: PaceKey[], takenAt: number): void {
     for (const { key } of keys) {
       const record = this.#recordOf(key);
       const place = record.sentAt.lastIndexOf(takenAt);
-      if (place >= 0) this.#put({ ...record, sentAt: record.sentAt.toSpliced(place, 1) });
+      if (place >= 0) this.#put({ ...record, sentAt: [0, ...record.sentAt.toSpliced(place, 1)] });
     }
   }
 
