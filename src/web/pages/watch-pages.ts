@@ -85,7 +85,7 @@ function hookPanel(address: string, isRevealed: boolean): Section {
       other senders, enter it as their webhook address.`,
     { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
     actsOf(isRevealed ? { label: "Hide", link: "/setup" } : { label: "Show the secret part", post: "/setup" }),
-    aside`Whoever knows it can send alerts. It cannot be used to read anything.`,
+    aside`Anyone who knows it can send alerts. It cannot be used to read anything.`,
   ]);
 }
 

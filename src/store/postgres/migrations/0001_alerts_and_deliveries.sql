@@ -1,6 +1,6 @@
 -- `(…)`: the columns of a table stand in `store/tables.ts`.
 -- Texts are compared byte by byte: no order of a language, no version of a locale library decides what an index holds.
--- Times are epoch milliseconds of whoever wrote them, but for leases, which are the database's own clock.
+-- Times are epoch milliseconds by the clock of their writer, but for leases, which are the database's own clock.
 
 -- Facts as JSON that can be looked into: \u0000 and halves of surrogate pairs, which no text of PostgreSQL can be made of, become U+FFFD.
 CREATE FUNCTION readable_json(facts text) RETURNS json LANGUAGE sql IMMUTABLE STRICT
@@ -89,7 +89,7 @@ CREATE TRIGGER alerts_added_routed AFTER INSERT ON alerts FOR EACH ROW
   WHEN (NEW.routed_at IS NOT NULL) EXECUTE FUNCTION await_search();
 CREATE FUNCTION forget_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- First: it waits for whoever writes their words just then.
+  -- First: it waits for a session that writes their words just then.
   DELETE FROM search_queue q USING removed WHERE q.seq = removed.seq;
   DELETE FROM alert_words w USING removed WHERE w.seq = removed.seq;
   RETURN NULL;

@@ -11,7 +11,7 @@ CREATE INDEX alert_changes_by_change ON alert_changes (changed_by, seq);
 
 CREATE OR REPLACE FUNCTION forget_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- First: it waits for whoever writes their words just then.
+  -- First: it waits for a session that writes their words just then.
   DELETE FROM search_queue q USING removed WHERE q.seq = removed.seq;
   DELETE FROM alert_words w USING removed WHERE w.seq = removed.seq;
   DELETE FROM alert_changes c USING removed WHERE c.seq = removed.seq;
