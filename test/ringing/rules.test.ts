@@ -245,6 +245,8 @@ test("changes nothing for a beginning behind its end that would ring, and sends 
   expect(judgeRing(over, eventOf(fires(5, 99)), again)).toMatchObject({ ...late, rings: true, memory: over });
   const { memory: held } = judgeLast([fires(0, 99), fires(20, 99)], again);
   expect(judgeRing(held, eventOf(end(5)), again)).toMatchObject({ ...late, rings: false, memory: held });
+  const { memory: ended } = judgeLast([fires(0, 99), end(2), fires(20, 99)], hourly);
+  expect(judgeRing(ended, eventOf(end(5)), hourly)).toMatchObject({ ...late, rings: false, memory: ended });
   const { memory: rang } = judgeLast([fires(0, 99), fires(20, 90)], again);
   expect(judgeRing(rang, eventOf(end(5)), again)).not.toHaveProperty("isPast");
 });
