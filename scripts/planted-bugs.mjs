@@ -1187,6 +1187,13 @@ const ofTheRooms = [
     tests: ["test/ringing/rules.test.ts"],
   },
   {
+    name: "loses the count of what is judged behind a younger alert that waits",
+    file: "src/store/transactions/ringing.ts",
+    from: "this.counted.set(keyOf(pair), { destination, id: memory.latest.id, damped });",
+    to: "",
+    tests: sqlite,
+  },
+  {
     name: "takes over what looks urgent in its turn",
     file: "src/store/postgres/routing.ts",
     from: "SELECT seq FROM urgent UNION ALL SELECT seq FROM over",

@@ -20,7 +20,7 @@ export interface RingJudgement {
   rings: boolean;
   /**
    * It is judged behind a younger alert of its key, which keeps the last word. What rings goes out as its route says, and its
-   * delivery finds that it is over. What does not ring is not sent at all.
+   * delivery finds that it is over. What does not ring is counted by the younger one's summary (`damped`), or not sent at all.
    */
   isPast?: true;
   /** Whether it gets a new message. False for a resolving alert, and for a repeat that only changes a message. */
@@ -151,8 +151,7 @@ function leaveSummary(known: RingMemory, judged: RingJudgement): RingJudgement {
       damped: undefined,
       memory: { ...memory, latest, held, tookAlong, summaryDueAt, toldStatus, wrongSinceAt },
     };
-  const why = "it does not ring, and a younger alert of its key waits to be told";
-  return { rings, asNew: false, isPast: true, why, memory: { ...known, firedAt: memory.firedAt, held: memory.held } };
+  return { ...judged, isPast: true, summaryDueAt, memory: { ...known, firedAt: memory.firedAt, held: memory.held } };
 }
 
 /** Whether the key's earlier rings no longer count. */

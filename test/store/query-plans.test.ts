@@ -74,6 +74,7 @@ const exempt: [RegExp, string][] = [
   [/JOIN group_memories m ON/, "looks up the deliveries of a cause that did not arrive"],
   [/it began and was over while/, "looks up by its key what was said last of each alert that a cause held back"],
   [/FROM route_hours/, "looks up the last hour of each route"],
+  [/WITH asked AS MATERIALIZED/, "looks up the last alert of each thread that ends"],
   [/DELETE FROM threads/, "looks up the last alert of each thread of a step"],
   [/WITH usual AS MATERIALIZED/, "sorts as many as it lists"],
   [/a\.alert_key IN \(SELECT value/, "sorts the positions of what waits for one destination"],

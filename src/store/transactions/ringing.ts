@@ -53,7 +53,21 @@ function statementsOf(sql: Dialect) {
      WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary')`,
     (row: Place & { id: string; recipient: string; purpose: string; others: boolean | number }) => row,
   );
-  return { endFormer, findUnheard };
+  const waiting = "d.due_at IS NOT NULL AND d.updates = 'summary' AND d.state = 'held'";
+  const count = sql.statement(
+    { ids: "text[]", destinations: "text[]", counts: "text[]" },
+    `WITH asked AS MATERIALIZED (
+       SELECT a.seq AS alert_seq, given.destination, given.damped
+       FROM ${sql.rowsOf({ id: "ids", destination: "destinations", damped: "counts" })} AS given JOIN alerts a ON a.id = given.id),
+     summaries AS MATERIALIZED (
+       SELECT d.seq FROM deliveries d WHERE (d.alert_seq, d.destination) IN (SELECT alert_seq, destination FROM asked)
+         AND ${waiting} ${sql.forUpdate("d.seq")})
+     UPDATE deliveries AS d SET damped = (
+       SELECT damped FROM asked WHERE asked.alert_seq = d.alert_seq AND asked.destination = d.destination)
+     WHERE seq ${sql.isIn("SELECT seq FROM summaries")} AND ${waiting} RETURNING alert_seq`,
+    ({ alert_seq }: { alert_seq: number }) => alert_seq,
+  );
+  return { endFormer, findUnheard, count };
 }
 
 /**
@@ -70,7 +84,7 @@ function statementsOf(sql: Dialect) {
  */
 export function createRinging(sql: Dialect) {
   const rings = createMemories<RingMemory>(sql, "rings", keptMs);
-  const { endFormer, findUnheard } = statementsOf(sql);
+  const { endFormer, findUnheard, count } = statementsOf(sql);
 
   return {
     async lookUpRings(tx: Tx, records: readonly RoutingRecord[]): Promise<Rings> {
@@ -88,13 +102,21 @@ export function createRinging(sql: Dialect) {
                   destinations: those.map(({ destination }) => destination),
                   at: records[0]?.routedAt ?? 0,
                 });
-          const [ended] = await Promise.all([
+          const counted = [...desk.counted.values()];
+          const [grown, ended] = await Promise.all([
+            counted.length === 0
+              ? []
+              : tx.run(count, {
+                  ids: counted.map(({ id }) => id),
+                  destinations: counted.map(({ destination }) => destination),
+                  counts: counted.map(({ damped }) => JSON.stringify(damped)),
+                }),
             end(desk.former.filter((one) => !desk.isOwn(one))),
             // Alerts that this transaction has judged change in any case.
             end(desk.former.filter(desk.isOwn)),
             rings.save(tx, [...desk.judged.values()]),
           ]);
-          await tx.changed([...new Set(ended)]);
+          await tx.changed([...new Set([...grown, ...ended])]);
         },
       };
     },
@@ -128,6 +150,8 @@ class RingDesk {
   readonly judged = new Map<string, Remembered<RingMemory>>();
   /** Alerts that did not ring and were followed by another alert of their key. */
   readonly former: { destination: string; id: string }[] = [];
+  /** Summaries that count an older alert too, which was judged later, by their places. */
+  readonly counted = new Map<string, { destination: string; id: string; damped: Damped }>();
 
   constructor(readonly memories: Map<string, RingMemory>) {}
 
@@ -145,7 +169,7 @@ class RingDesk {
       const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
       const { rings, isPast, why, asNew, damped, summaryDueAt, ringsFor = [], memory } = judgeRing(before, event, rule);
       if (isPast && rings) over.add(destination);
-      else if (isPast) past.set(destination, why);
+      else if (isPast && damped === undefined) past.set(destination, why);
       else if (!rings)
         held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt, ringsFor });
       else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
@@ -154,6 +178,10 @@ class RingDesk {
       this.judged.set(keyOf(pair), { ...pair, memory, at: record.routedAt });
       if (before?.summaryDueAt !== undefined && before.latest.id !== memory.latest.id)
         this.former.push({ destination, id: before.latest.id });
+      if (isPast && !rings && damped !== undefined) {
+        this.former.push({ destination, id });
+        this.counted.set(keyOf(pair), { destination, id: memory.latest.id, damped });
+      }
     }
     return { ...withJudgement(withoutPast(left, past), record, held, rung), over };
   }

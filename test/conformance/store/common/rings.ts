@@ -82,6 +82,20 @@ export const describeRings = aboutScenes("what does not ring", openRings, (test,
     expect((await scene.told(ids[2]))?.[0]).toBe(isHeld ? "chat held 1" : "chat queued");
   });
 
+  test("counts a firing that is routed behind a younger one in what waits for that one", async () => {
+    const scene = await openRings(open);
+    const firings: Firing[] = [["100"], ["99"], ["100"]];
+    const ids = await scene.routeInTurns([0, 2, 1], firings, [
+      chat({ ...rule, again: { furtherBy: { percent: 50 } } }),
+    ]);
+    expect(await scene.resultsOf(ids)).toEqual(["deliver", "damped", "damped"]);
+    // Each has a delivery that changes a message, which is no summary.
+    expect([await scene.told(ids[1]), await scene.told(ids[2])]).toEqual([
+      ["chat digested 2", "chat digested 2"],
+      ["chat held 2", "chat queued 1"],
+    ]);
+  });
+
   it("is the same in one step and in many, on arrival and the long way", async () => {
     const walk: Firing[] = falls(20).flatMap((firing, index) =>
       index % 3 === 2 ? [firing, ["101.5", "resolved"] as const] : [firing],
