@@ -102,17 +102,21 @@ export function createRinging(sql: Dialect) {
                   destinations: those.map(({ destination }) => destination),
                   at: records[0]?.routedAt ?? 0,
                 });
-          const counted = [...desk.counted.values()];
-          const [grown, ended] = await Promise.all([
-            counted.length === 0
+          const grow = (those: readonly Counted[]) =>
+            those.length === 0
               ? []
               : tx.run(count, {
-                  ids: counted.map(({ id }) => id),
-                  destinations: counted.map(({ destination }) => destination),
-                  counts: counted.map(({ damped }) => JSON.stringify(damped)),
-                }),
-            end(desk.former.filter((one) => !desk.isOwn(one))),
+                  ids: those.map(({ id }) => id),
+                  destinations: those.map(({ destination }) => destination),
+                  counts: those.map(({ damped }) => JSON.stringify(damped)),
+                });
+          const counted = [...desk.counted.values()];
+          const isForeign = (one: { id: string }) => !desk.isOwn(one);
+          const [grown, ended] = await Promise.all([
+            grow(counted.filter(isForeign)),
+            end(desk.former.filter(isForeign)),
             // Alerts that this transaction has judged change in any case.
+            grow(counted.filter(desk.isOwn)),
             end(desk.former.filter(desk.isOwn)),
             rings.save(tx, [...desk.judged.values()]),
           ]);
@@ -143,6 +147,13 @@ export function createRinging(sql: Dialect) {
   };
 }
 
+/** The alert `id` waits for a summary, which counts what did not ring. */
+interface Counted {
+  destination: string;
+  id: string;
+  damped: Damped;
+}
+
 /** Judges records in order, by what is remembered of their keys. */
 class RingDesk {
   readonly #ids = new Set<string>();
@@ -151,7 +162,7 @@ class RingDesk {
   /** Alerts that did not ring and were followed by another alert of their key. */
   readonly former: { destination: string; id: string }[] = [];
   /** Summaries that count an older alert too, which was judged later, by their places. */
-  readonly counted = new Map<string, { destination: string; id: string; damped: Damped }>();
+  readonly counted = new Map<string, Counted>();
 
   constructor(readonly memories: Map<string, RingMemory>) {}
 
